@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"seckill/migrations"
+	"seckill/postgres"
+)
+
+// shutdownGrace is how long a stopping node may take to answer what it accepted.
+const shutdownGrace = 10 * time.Second
+
+// ServeCmd serves the API and the page.
+type ServeCmd struct {
+	DatabaseURL string `env:"DATABASE_URL" help:"The database. Without it a private Postgres server is started."`
+	Listen      string `env:"SECKILL_LISTEN" default:"127.0.0.1:8080" help:"Where to listen."`
+	DataDir     string `env:"SECKILL_DATA_DIR" type:"path" help:"Where the private server keeps its data (default: under the user's cache directory; for root /var/lib/seckill)."`
+	Auth        string `env:"SECKILL_AUTH" default:"trust" enum:"trust" help:"Who may do what. trust: the caller names the buyer and may do everything."`
+	Secret      string `env:"SECKILL_SECRET" help:"Signs the request IDs of refusals. Without it one is made and kept in the database." hidden:""`
+	MaxBatch    int    `env:"SECKILL_MAX_BATCH" default:"500" help:"The most purchases in one transaction. 1 also turns draining off: the naive way, for comparison."`
+	Demo        bool   `help:"Create a demo sale when there is none."`
+}
+
+// Validate implements kong's validation.
+func (c *ServeCmd) Validate() error {
+	if c.MaxBatch < 1 || c.MaxBatch > 10_000 {
+		return fmt.Errorf("SECKILL_MAX_BATCH must be 1 to 10000")
+	}
+	return nil
+}
+
+// Run serves until the context ends.
+func (c *ServeCmd) Run(ctx context.Context) (err error) {
+	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	listener, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	defer listener.Close()
+
+	databaseURL, stopDatabase, err := c.database(ctx, logger)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if stopErr := stopDatabase(); stopErr != nil && err == nil {
+			err = fmt.Errorf("stop the private Postgres: %w", stopErr)
+		}
+	}()
+	if err := migrations.Up(ctx, databaseURL); err != nil {
+		return fmt.Errorf("migrate the database: %w", err)
+	}
+	node, err := newNode(ctx, nodeConfig{databaseURL: databaseURL, maxBatch: c.MaxBatch, secret: c.Secret, logger: logger})
+	if err != nil {
+		return err
+	}
+	demo := demoSale{}
+	if c.Demo {
+		if demo, err = ensureDemoSale(ctx, node); err != nil {
+			node.stop(ctx)
+			return err
+		}
+	}
+	greet(os.Stdout, listener.Addr().String(), c.DatabaseURL == "", demo)
+	return node.serve(ctx, listener)
+}
+
+// database returns the URL of the database to use and what stops it at the end.
+func (c *ServeCmd) database(ctx context.Context, logger *slog.Logger) (string, func() error, error) {
+	if c.DatabaseURL != "" {
+		return c.DatabaseURL, func() error { return nil }, nil
+	}
+	server, err := postgres.StartEmbedded(ctx, postgres.EmbeddedConfig{DataDir: c.DataDir, Logger: logger})
+	if err != nil {
+		return "", nil, fmt.Errorf("start a private Postgres: %w", err)
+	}
+	return server.URL(), server.Stop, nil
+}
+
+// greet says what to open and try.
+func greet(w io.Writer, address string, private bool, demo demoSale) {
+	base := "http://" + address
+	fmt.Fprintln(w, "WARNING: trust mode. Every caller may buy in any name and act as the operator. For trying out only.")
+	if private {
+		fmt.Fprintln(w, "Using a private Postgres; set DATABASE_URL to use another.")
+	}
+	fmt.Fprintf(w, "\n  The page     %s/\n  API docs     %s/docs/\n", base, base)
+	if demo.saleID != 0 {
+		fmt.Fprintf(w, `
+  Buy (sale %[2]d sells goods %[3]d):
+    curl -s -X POST %[1]s/sales/%[2]d/purchases -H 'Content-Type: application/json' -d '{"userId":"42","quantity":1}'
+  Then, with the requestId of the answer:
+    curl -s '%[1]s/purchases/REQUEST_ID?wait=30s'
+    curl -N %[1]s/purchases/REQUEST_ID/events
+`, base, demo.saleID, demo.goodsID)
+	}
+	fmt.Fprintln(w, "\nStop with Ctrl-C.")
+}

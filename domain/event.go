@@ -1,0 +1,41 @@
+package domain
+
+import (
+	"encoding/json"
+	"errors"
+)
+
+// Event is something that happened to a sale or a purchase. Its JSON form is
+// the data column of the event store, so field names and meanings never change;
+// a new shape gets a new type or is upcast in Decode.
+type Event interface {
+	// EventType is the name under which the event is stored.
+	EventType() string
+}
+
+// Decode turns stored data back into the event of the given type, or into an
+// Unreadable.
+func Decode(eventType string, data []byte) Event {
+	switch eventType {
+	case "PurchaseRequested":
+		return decode[PurchaseRequested](data)
+	case "PurchaseConfirmed":
+		return decode[PurchaseConfirmed](data)
+	case "PurchaseRejected":
+		return decode[PurchaseRejected](data)
+	case "SaleScheduled":
+		return decode[SaleScheduled](data)
+	default:
+		return Unreadable{Type: eventType, Err: errUnknownType}
+	}
+}
+
+var errUnknownType = errors.New("unknown event type")
+
+func decode[E Event](data []byte) Event {
+	var event E
+	if err := json.Unmarshal(data, &event); err != nil {
+		return Unreadable{Type: event.EventType(), Err: err}
+	}
+	return event
+}

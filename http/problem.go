@@ -1,0 +1,146 @@
+package http
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"seckill/domain"
+)
+
+// Problem is an error answer (RFC 9457) with a stable code beside the human text.
+type Problem struct {
+	Title     string              `json:"title" doc:"The HTTP status in words." example:"Conflict"`
+	Status    int                 `json:"status" doc:"The HTTP status." example:"409"`
+	Detail    string              `json:"detail,omitempty" doc:"What happened and what to do, for people."`
+	Code      string              `json:"code" doc:"What happened, for programs. Stable." example:"sold_out"`
+	Errors    []*huma.ErrorDetail `json:"errors,omitempty" doc:"Where the request is at fault."`
+	RequestID string              `json:"requestId,omitempty" doc:"A request whose fate is unknown: ask for it later."`
+
+	retryAfter int // seconds; 0 for no header
+}
+
+// Error implements error.
+func (p *Problem) Error() string { return p.Code + ": " + p.Detail }
+
+// GetStatus implements huma.StatusError.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType implements huma.ContentTypeFilter.
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// GetHeaders implements huma.HeadersError.
+func (p *Problem) GetHeaders() http.Header {
+	if p.retryAfter == 0 {
+		return nil
+	}
+	return http.Header{"Retry-After": {strconv.Itoa(p.retryAfter)}}
+}
+
+// write answers with the problem, outside huma.
+func (p *Problem) write(w http.ResponseWriter) {
+	for name, values := range p.GetHeaders() {
+		w.Header()[name] = values
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p) // whoever is gone does not read it
+}
+
+// knownProblem is what a code stands for.
+type knownProblem struct {
+	status int
+	detail string
+}
+
+// problems are all codes of the API.
+var problems = map[string]knownProblem{
+	"idempotency_key_reused": {422, "This Idempotency-Key was used for another request. Use a new key for a new request."},
+	"internal":               {500, "Something went wrong on our side. Try again; if it stays, tell the operator."},
+	"invalid_json":           {400, "The body is not valid JSON: it must be UTF-8, complete, and must not name a field twice."},
+	"invalid_request":        {422, "The request is not as the API expects it. See errors for where."},
+	"method_not_allowed":     {405, "This address does not take that method. See the Allow header."},
+	"not_found":              {404, "There is nothing at this address. See /docs."},
+	"order_not_found":        {404, "There is no such order."},
+	"overloaded":             {503, "Too many are buying at this moment; nothing was accepted. Try again in a second."},
+	"quantity_over_limit":    {422, "A buyer cannot have that many units of this sale."},
+	"request_not_found":      {404, "There is no such request."},
+	"request_timeout":        {408, "The body did not arrive in time."},
+	"sale_closed":            {409, "The sale is over."},
+	"sale_not_found":         {404, "There is no such sale."},
+	"sale_not_open":          {409, "The sale has not opened yet."},
+	"body_too_large":         {413, "The body is too large."},
+	"unavailable":            {503, "The service cannot answer at this moment. Try again in a second."},
+	"unsupported_media_type": {415, "Send the body as application/json."},
+	"user_required":          {422, "Say who buys: userId is missing."},
+}
+
+// retrySeconds is what 503 answers ask a client to wait.
+const retrySeconds = 1
+
+func problem(code string, errs ...*huma.ErrorDetail) *Problem {
+	known := problems[code]
+	p := &Problem{
+		Title:  http.StatusText(known.status),
+		Status: known.status,
+		Detail: known.detail,
+		Code:   code,
+		Errors: errs,
+	}
+	if p.Status == http.StatusServiceUnavailable {
+		p.retryAfter = retrySeconds
+	}
+	return p
+}
+
+// codeOf is the code for what huma finds wrong by itself.
+func codeOf(status int) string {
+	switch status {
+	case http.StatusBadRequest:
+		return "invalid_json"
+	case http.StatusRequestTimeout:
+		return "request_timeout"
+	case http.StatusRequestEntityTooLarge:
+		return "body_too_large"
+	case http.StatusUnsupportedMediaType:
+		return "unsupported_media_type"
+	case http.StatusUnprocessableEntity:
+		return "invalid_request"
+	default:
+		return "internal"
+	}
+}
+
+// newHumaError makes huma's own errors problems of ours. It keeps what says
+// where the request is at fault, and nothing internal.
+func newHumaError(status int, _ string, errs ...error) huma.StatusError {
+	p := problem(codeOf(status))
+	if p.Status >= 500 {
+		return p
+	}
+	for _, err := range errs {
+		var at huma.ErrorDetailer
+		if errors.As(err, &at) {
+			p.Errors = append(p.Errors, at.ErrorDetail())
+		}
+	}
+	return p
+}
+
+// invalidField is the problem of one field, of the body unless it says otherwise.
+func invalidField(err *domain.InvalidError) *Problem {
+	return problem("invalid_request", &huma.ErrorDetail{Location: "body." + err.Field, Message: err.Detail})
+}
+
+// internalProblem logs an error that no client should see, and is what they see.
+// A client that went away needs no answer and no log line.
+func (s *Server) internalProblem(ctx context.Context, doing string, err error) *Problem {
+	if ctx.Err() == nil {
+		s.logger.ErrorContext(ctx, "could not "+doing, "error", err)
+	}
+	return problem("unavailable")
+}

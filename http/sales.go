@@ -1,0 +1,205 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"seckill/domain"
+	"seckill/projections"
+	"seckill/purchasing"
+)
+
+// SaleBody is a sale as every answer shows it.
+type SaleBody struct {
+	SaleID         int64     `json:"saleId" example:"1001"`
+	GoodsID        int64     `json:"goodsId" example:"1001"`
+	Name           string    `json:"name" example:"Aurora X1 phone"`
+	Price          int64     `json:"price" doc:"Minor units of the currency." example:"199900"`
+	Currency       string    `json:"currency" example:"CNY"`
+	Stock          int64     `json:"stock" doc:"All units ever added minus removed." example:"300"`
+	Available      int64     `json:"available" doc:"Free units." example:"287"`
+	PerUserLimit   int       `json:"perUserLimit" example:"1"`
+	OpensAt        time.Time `json:"opensAt"`
+	ClosesAt       time.Time `json:"closesAt"`
+	PaymentTimeout string    `json:"paymentTimeout" doc:"How long a won unit is reserved for payment." example:"15m"`
+	Status         string    `json:"status" enum:"scheduled,open,paused,sold_out,closed" example:"open"`
+	Revision       int64     `json:"revision" doc:"Grows with every change: older never overwrites newer." example:"14"`
+	ServerTime     time.Time `json:"serverTime" doc:"When this was so, by the database's clock."`
+}
+
+func saleBody(sale projections.Sale) SaleBody {
+	return SaleBody{
+		SaleID:         sale.ID,
+		GoodsID:        sale.GoodsID,
+		Name:           sale.Name,
+		Price:          sale.Price,
+		Currency:       sale.Currency,
+		Stock:          sale.Stock,
+		Available:      sale.Available,
+		PerUserLimit:   sale.PerUserLimit,
+		OpensAt:        sale.OpensAt.UTC(),
+		ClosesAt:       sale.ClosesAt.UTC(),
+		PaymentTimeout: domain.Duration(sale.PaymentTimeout).String(),
+		Status:         string(sale.Status(sale.ServerTime)),
+		Revision:       sale.Revision,
+		ServerTime:     sale.ServerTime.UTC(),
+	}
+}
+
+type scheduleInput struct {
+	Traceparent string `header:"Traceparent" hidden:"true"`
+	Body        struct {
+		GoodsID        int64     `json:"goodsId,omitempty" minimum:"1" doc:"What is sold; the sale's own number where absent." example:"1001"`
+		Name           string    `json:"name,omitempty" maxLength:"200" example:"Aurora X1 phone"`
+		Price          int64     `json:"price,omitempty" minimum:"0" doc:"Minor units of the currency." example:"199900"`
+		Currency       string    `json:"currency,omitempty" default:"CNY" pattern:"^[A-Z]{3}$" patternDescription:"an ISO 4217 code" example:"CNY"`
+		Stock          int64     `json:"stock" minimum:"1" maximum:"2000000000" example:"300"`
+		PerUserLimit   int       `json:"perUserLimit,omitempty" default:"1" minimum:"1" maximum:"1000" example:"1"`
+		OpensAt        time.Time `json:"opensAt,omitzero" required:"false" doc:"Now where absent."`
+		ClosesAt       time.Time `json:"closesAt"`
+		PaymentTimeout string    `json:"paymentTimeout,omitempty" default:"15m" doc:"A Go duration, 1s to 720h." example:"15m"`
+	}
+}
+
+type saleScheduled struct {
+	Location string `header:"Location"`
+	Body     SaleBody
+}
+
+type saleAnswer struct {
+	CacheControl string `header:"Cache-Control"`
+	Body         SaleBody
+}
+
+type saleInput struct {
+	SaleID string `path:"saleId" example:"1001"`
+}
+
+type salesInput struct {
+	Cursor string `query:"cursor" doc:"The next of the answer before." pattern:"^[0-9]{1,18}$" patternDescription:"a cursor"`
+	Limit  int    `query:"limit" default:"20" minimum:"1" maximum:"100"`
+}
+
+type salesAnswer struct {
+	CacheControl string `header:"Cache-Control"`
+	Body         struct {
+		Sales []SaleBody `json:"sales" nullable:"false" doc:"Newest first."`
+		Next  string     `json:"next,omitempty" doc:"The cursor for more; absent at the end."`
+	}
+}
+
+func (s *Server) registerSales() {
+	huma.Register(s.api, withCodes(huma.Operation{
+		OperationID:   "schedule-sale",
+		Method:        http.MethodPost,
+		Path:          "/sales",
+		Summary:       "Schedule a sale",
+		Description:   "The operator's command.",
+		Tags:          []string{"sales"},
+		DefaultStatus: http.StatusCreated,
+	}, withBody("unavailable")...), s.scheduleSale)
+	huma.Register(s.api, withCodes(huma.Operation{
+		OperationID: "list-sales",
+		Method:      http.MethodGet,
+		Path:        "/sales",
+		Summary:     "The sales",
+		Tags:        []string{"sales"},
+	}, "invalid_request", "unavailable"), s.listSales)
+	huma.Register(s.api, withCodes(huma.Operation{
+		OperationID: "get-sale",
+		Method:      http.MethodGet,
+		Path:        "/sales/{saleId}",
+		Summary:     "One sale",
+		Tags:        []string{"sales"},
+	}, "sale_not_found", "unavailable"), s.getSale)
+}
+
+func (s *Server) scheduleSale(ctx context.Context, in *scheduleInput) (*saleScheduled, error) {
+	timeout, err := time.ParseDuration(in.Body.PaymentTimeout)
+	if err != nil {
+		return nil, problem("invalid_request", &huma.ErrorDetail{
+			Location: "body.paymentTimeout", Message: "must be a duration such as 15m", Value: in.Body.PaymentTimeout,
+		})
+	}
+	id, err := s.Sales.Schedule(ctx, domain.SaleScheduled{
+		GoodsID:        in.Body.GoodsID,
+		Name:           in.Body.Name,
+		Price:          in.Body.Price,
+		Currency:       in.Body.Currency,
+		Stock:          in.Body.Stock,
+		PerUserLimit:   in.Body.PerUserLimit,
+		OpensAt:        in.Body.OpensAt,
+		ClosesAt:       in.Body.ClosesAt,
+		PaymentTimeout: domain.Duration(timeout),
+	}, requestMetadata("operator", in.Traceparent))
+	var invalid *domain.InvalidError
+	if errors.As(err, &invalid) {
+		return nil, invalidField(invalid)
+	}
+	if err != nil {
+		return nil, s.internalProblem(ctx, "schedule a sale", err)
+	}
+	sale, err := projections.GetSale(ctx, s.Read, id)
+	if err != nil {
+		return nil, s.internalProblem(ctx, "read the new sale", err)
+	}
+	return &saleScheduled{Location: "/sales/" + strconv.FormatInt(id, 10), Body: saleBody(sale)}, nil
+}
+
+func (s *Server) getSale(ctx context.Context, in *saleInput) (*saleAnswer, error) {
+	id, err := parseSaleID(in.SaleID)
+	if err != nil {
+		return nil, err
+	}
+	sale, err := projections.GetSale(ctx, s.Read, id)
+	if errors.Is(err, projections.ErrNotFound) {
+		return nil, problem("sale_not_found")
+	}
+	if err != nil {
+		return nil, s.internalProblem(ctx, "read a sale", err)
+	}
+	return &saleAnswer{CacheControl: "no-store", Body: saleBody(sale)}, nil
+}
+
+func (s *Server) listSales(ctx context.Context, in *salesInput) (*salesAnswer, error) {
+	var cursor int64
+	if in.Cursor != "" {
+		cursor, _ = strconv.ParseInt(in.Cursor, 10, 64) // its pattern fits
+	}
+	sales, next, err := projections.ListSales(ctx, s.Read, cursor, in.Limit)
+	if err != nil {
+		return nil, s.internalProblem(ctx, "list sales", err)
+	}
+	answer := &salesAnswer{CacheControl: "no-store"}
+	answer.Body.Sales = make([]SaleBody, len(sales))
+	for i, sale := range sales {
+		answer.Body.Sales[i] = saleBody(sale)
+	}
+	if next != 0 {
+		answer.Body.Next = strconv.FormatInt(next, 10)
+	}
+	return answer, nil
+}
+
+// parseSaleID reads a sale ID in a path. A malformed one is simply not found.
+func parseSaleID(text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return 0, problem("sale_not_found")
+	}
+	return id, nil
+}
+
+// saleOfGoods returns the sale that a goods ID means, or ErrSaleNotFound.
+func (s *Server) saleOfGoods(ctx context.Context, goodsID int64) (int64, error) {
+	id, err := projections.SaleOfGoods(ctx, s.Read, goodsID)
+	if errors.Is(err, projections.ErrNotFound) {
+		return 0, purchasing.ErrSaleNotFound
+	}
+	return id, err
+}

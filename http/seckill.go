@@ -1,0 +1,275 @@
+package http
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"seckill/domain"
+	"seckill/projections"
+	"seckill/purchasing"
+)
+
+// The /seckill contract: a submit and a poll in an envelope, for clients that were
+// written to it. It always speaks Chinese, as those clients expect. They take any
+// submit that is not 2xx for "try again", so a refusal at the door is a 200 whose
+// request ID resolves to the failure.
+
+// Envelope is every answer of the /seckill contract.
+type Envelope struct {
+	Code int    `json:"code" doc:"0, or the HTTP status of an error." example:"0"`
+	Msg  string `json:"msg" example:"请求已受理，请等待结果"`
+	Data any    `json:"data" doc:"The request ID, or the result; null in an error."`
+}
+
+// SeckillResult is the data of a result.
+type SeckillResult struct {
+	Status  string `json:"status" enum:"processing,succeeded,failed" example:"succeeded"`
+	Success bool   `json:"success" example:"true"`
+	OrderID string `json:"orderId" example:"7K4-M29-QXP"`
+	Msg     string `json:"msg" doc:"Why it failed; empty when won."`
+}
+
+const (
+	msgAccepted        = "请求已受理，请等待结果"
+	msgBadBody         = "请求内容不是有效的JSON"
+	msgBadGoods        = "goodsId 必须是正整数"
+	msgBadUser         = "userId 必须是1到64个字符的字符串或数字"
+	msgBadWait         = "wait 必须是时长，例如 30s"
+	msgBodyTooLarge    = "请求内容过大"
+	msgGoodsNotFound   = "商品不存在"
+	msgMediaType       = "请求内容必须是 application/json"
+	msgOverloaded      = "当前抢购人数过多，请稍后再试"
+	msgRequestNotFound = "请求ID不存在"
+	msgUnavailable     = "服务暂时不可用，请稍后再试"
+	msgUnknownField    = "请求包含未知字段"
+	msgUserRequired    = "userId 不能为空"
+)
+
+func (s *Server) registerSeckill(mux *http.ServeMux) {
+	mux.HandleFunc("POST /seckill/submit", s.seckillSubmit)
+	mux.HandleFunc("GET /seckill/result/{requestId}", s.seckillResult)
+	s.documentSeckill()
+}
+
+func (s *Server) seckillSubmit(w http.ResponseWriter, r *http.Request) {
+	userID, goodsID, failure := readSubmit(w, r)
+	if failure != nil {
+		failure.write(w)
+		return
+	}
+	saleID, err := s.saleOfGoods(r.Context(), goodsID)
+	if err == nil {
+		var purchase projections.Purchase
+		purchase, err = s.submit(r.Context(), purchasing.Request{
+			SaleID: saleID, UserID: userID, Quantity: 1, Metadata: requestMetadata(userID, r.Header.Get("Traceparent")),
+		})
+		if err == nil {
+			writeEnvelope(w, http.StatusAccepted, Envelope{Msg: msgAccepted, Data: purchase.RequestID})
+			return
+		}
+	}
+	var refused *purchasing.RefusedError
+	if errors.As(err, &refused) {
+		s.seckillRefuse(w, r, refusal{SaleID: saleID, UserID: userID, Reason: refused.Reason, RefusedAt: time.Now().UTC()})
+		return
+	}
+	s.seckillFailure(r.Context(), err).write(w)
+}
+
+func (s *Server) seckillRefuse(w http.ResponseWriter, r *http.Request, refused refusal) {
+	requestID, err := s.sign(refused)
+	if err != nil {
+		s.seckillFailure(r.Context(), err).write(w)
+		return
+	}
+	writeEnvelope(w, http.StatusOK, Envelope{Msg: msgAccepted, Data: requestID})
+}
+
+func (s *Server) seckillResult(w http.ResponseWriter, r *http.Request) {
+	limit, ok := time.Duration(0), true
+	if text := r.URL.Query().Get("wait"); text != "" {
+		limit, ok = parseDuration(text)
+	}
+	if !ok {
+		seckillError{http.StatusUnprocessableEntity, msgBadWait}.write(w)
+		return
+	}
+	requestID := r.PathValue("requestId")
+	purchase, ok := s.refused(requestID)
+	if !ok {
+		var err error
+		purchase, err = s.await(r.Context(), requestID, limit)
+		if err != nil {
+			s.seckillFailure(r.Context(), err).write(w)
+			return
+		}
+	}
+	result := SeckillResult{
+		Status:  string(purchase.Status),
+		Success: purchase.Status == projections.StatusSucceeded,
+		OrderID: purchase.OrderID,
+	}
+	if !result.Success {
+		result.Msg = chinese.message(purchase)
+	}
+	writeEnvelope(w, http.StatusOK, Envelope{Msg: "ok", Data: result})
+}
+
+// readSubmit reads a submit's body. The user is a string or a number, which
+// becomes its decimal digits.
+func readSubmit(w http.ResponseWriter, r *http.Request) (userID string, goodsID int64, failure *seckillError) {
+	if contentType := r.Header.Get("Content-Type"); contentType != "" {
+		if mediaType, _, err := mime.ParseMediaType(contentType); err != nil || mediaType != "application/json" {
+			return "", 0, &seckillError{http.StatusUnsupportedMediaType, msgMediaType}
+		}
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyReadTimeout)) // there is none in tests
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return "", 0, &seckillError{http.StatusRequestEntityTooLarge, msgBodyTooLarge}
+	}
+	if err != nil || !jsontext.Value(data).IsValid() {
+		return "", 0, &seckillError{http.StatusBadRequest, msgBadBody}
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return "", 0, &seckillError{http.StatusUnprocessableEntity, msgBadUser}
+	}
+	for name := range fields {
+		if name != "userId" && name != "goodsId" {
+			return "", 0, &seckillError{http.StatusUnprocessableEntity, msgUnknownField}
+		}
+	}
+	user, present := fields["userId"]
+	if !present {
+		return "", 0, &seckillError{http.StatusUnprocessableEntity, msgUserRequired}
+	}
+	userID, ok := userOf(user)
+	if !ok {
+		return "", 0, &seckillError{http.StatusUnprocessableEntity, msgBadUser}
+	}
+	goodsID, err = strconv.ParseInt(string(bytes.TrimSpace(fields["goodsId"])), 10, 64)
+	if err != nil || goodsID < 1 {
+		return "", 0, &seckillError{http.StatusUnprocessableEntity, msgBadGoods}
+	}
+	return userID, goodsID, nil
+}
+
+func userOf(raw json.RawMessage) (string, bool) {
+	var text string
+	if err := json.Unmarshal(raw, &text); err == nil {
+		return text, domain.CheckUserID(text) == nil
+	}
+	number, err := strconv.ParseInt(string(raw), 10, 64)
+	return strconv.FormatInt(number, 10), err == nil
+}
+
+// seckillFailure is what a client of the contract sees of an error.
+func (s *Server) seckillFailure(ctx context.Context, err error) *seckillError {
+	switch {
+	case errors.Is(err, purchasing.ErrSaleNotFound):
+		return &seckillError{http.StatusNotFound, msgGoodsNotFound}
+	case errors.Is(err, projections.ErrNotFound):
+		return &seckillError{http.StatusNotFound, msgRequestNotFound}
+	case errors.Is(err, purchasing.ErrOverloaded):
+		return &seckillError{http.StatusServiceUnavailable, msgOverloaded}
+	default:
+		s.internalProblem(ctx, "serve a seckill request", err)
+		return &seckillError{http.StatusServiceUnavailable, msgUnavailable}
+	}
+}
+
+// seckillError is an error in the contract's envelope.
+type seckillError struct {
+	status int
+	msg    string
+}
+
+func (e seckillError) write(w http.ResponseWriter) {
+	if e.status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", strconv.Itoa(retrySeconds))
+	}
+	writeEnvelope(w, e.status, Envelope{Code: e.status, Msg: e.msg})
+}
+
+func writeEnvelope(w http.ResponseWriter, status int, envelope Envelope) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = strictJSON.Marshal(w, envelope) // whoever is gone does not read it
+}
+
+func (s *Server) documentSeckill() {
+	envelope := func(description string, example Envelope) *huma.Response {
+		return &huma.Response{
+			Description: description,
+			Content: map[string]*huma.MediaType{"application/json": {
+				Schema: s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Envelope](), true, ""), Example: example,
+			}},
+		}
+	}
+	failure := func(status int, msg string) *huma.Response {
+		return envelope(http.StatusText(status), Envelope{Code: status, Msg: msg})
+	}
+	one := 1.0
+	s.api.OpenAPI().AddOperation(&huma.Operation{
+		OperationID: "seckill-submit",
+		Method:      http.MethodPost,
+		Path:        "/seckill/submit",
+		Summary:     "Submit",
+		Description: "Buys one unit of the goods' current sale (else the next, else the last). " +
+			"A refusal at the door answers 200 with a request ID that resolves to the failure.",
+		Tags: []string{"seckill"},
+		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {
+			Schema: &huma.Schema{
+				Type:     huma.TypeObject,
+				Required: []string{"userId", "goodsId"},
+				Properties: map[string]*huma.Schema{
+					"userId":  {OneOf: []*huma.Schema{{Type: huma.TypeString}, {Type: huma.TypeInteger}}},
+					"goodsId": {Type: huma.TypeInteger, Minimum: &one},
+				},
+				AdditionalProperties: false,
+			},
+			Example: map[string]any{"userId": 42, "goodsId": 1001},
+		}}},
+		Responses: map[string]*huma.Response{
+			"200": envelope("Refused at the door.", Envelope{Msg: msgAccepted, Data: refusalPrefix + "…"}),
+			"202": envelope("Accepted.", Envelope{Msg: msgAccepted, Data: "01938c5e-7a3b-7c21-9f4e-2b6d8a1c3e5f"}),
+			"400": failure(http.StatusBadRequest, msgBadBody),
+			"404": failure(http.StatusNotFound, msgGoodsNotFound),
+			"413": failure(http.StatusRequestEntityTooLarge, msgBodyTooLarge),
+			"415": failure(http.StatusUnsupportedMediaType, msgMediaType),
+			"422": failure(http.StatusUnprocessableEntity, msgBadUser),
+			"503": failure(http.StatusServiceUnavailable, msgOverloaded),
+		},
+	})
+	s.api.OpenAPI().AddOperation(&huma.Operation{
+		OperationID: "seckill-result",
+		Method:      http.MethodGet,
+		Path:        "/seckill/result/{requestId}",
+		Summary:     "Result",
+		Tags:        []string{"seckill"},
+		Parameters: []*huma.Param{
+			{Name: "requestId", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}},
+			{Name: "wait", In: "query", Description: "Hold until there is a result, at most 30s.", Schema: &huma.Schema{Type: huma.TypeString}, Example: "30s"},
+		},
+		Responses: map[string]*huma.Response{
+			"200": envelope("The result, or processing.", Envelope{Msg: "ok", Data: SeckillResult{Status: "succeeded", Success: true, OrderID: domain.OrderID(1)}}),
+			"404": failure(http.StatusNotFound, msgRequestNotFound),
+			"422": failure(http.StatusUnprocessableEntity, msgBadWait),
+			"503": failure(http.StatusServiceUnavailable, msgUnavailable),
+		},
+	})
+}

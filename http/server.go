@@ -1,0 +1,166 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"seckill/eventstore"
+	"seckill/purchasing"
+)
+
+const (
+	readHeaderTimeout = 5 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 16 << 10
+	maxBodyBytes      = 16 << 10
+	bodyReadTimeout   = 5 * time.Second
+)
+
+// Config is what a Server is made of.
+type Config struct {
+	Hub      *Hub
+	Intake   *purchasing.Intake
+	Listener *eventstore.Listener
+	Logger   *slog.Logger
+	Read     *pgxpool.Pool
+	Sales    *purchasing.Sales
+	Secret   []byte // signs the request IDs of refusals
+	Version  string
+}
+
+// Server answers the API and the pages.
+type Server struct {
+	Config
+
+	api      huma.API
+	handler  http.Handler
+	logger   *slog.Logger
+	server   *http.Server
+	streams  *streams
+	stopping chan struct{}
+	stopOnce sync.Once
+}
+
+// NewServer returns a server that is not serving yet.
+func NewServer(config Config) (*Server, error) {
+	s := &Server{
+		Config:   config,
+		logger:   config.Logger,
+		streams:  newStreams(),
+		stopping: make(chan struct{}),
+	}
+	mux := http.NewServeMux()
+	s.api = humago.New(mux, apiConfig(config.Version))
+	s.registerPurchases()
+	s.registerEvents()
+	s.registerSales()
+	s.registerOrders()
+	s.registerSeckill(mux)
+	s.registerHealth()
+	registerDocs(mux)
+	if err := s.registerPages(mux); err != nil {
+		return nil, err
+	}
+	s.handler = withProblems(mux)
+	s.server = &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
+	}
+	return s, nil
+}
+
+// Handler answers the API and the pages; for tests and for embedding.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// OpenAPI returns the API's description.
+func (s *Server) OpenAPI() *huma.OpenAPI { return s.api.OpenAPI() }
+
+// Serve answers requests until Shutdown, which it then returns nil for.
+func (s *Server) Serve(listener net.Listener) error {
+	err := s.server.Serve(listener)
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("serve: %w", err)
+}
+
+// Shutdown stops taking requests, lets whoever waits for a result go (they come
+// back to another node), and returns when the rest is answered or the context ends.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.stopOnce.Do(func() { close(s.stopping) })
+	if err := s.server.Shutdown(ctx); err != nil {
+		return errors.Join(fmt.Errorf("shut down in time: %w", err), s.server.Close())
+	}
+	return nil
+}
+
+func apiConfig(version string) huma.Config {
+	huma.NewError = newHumaError // huma has one constructor of errors for all APIs of a program
+	config := huma.DefaultConfig("Seckill", version)
+	config.Info.Description = apiDescription
+	config.CreateHooks = nil // no $schema in answers
+	config.DocsPath = ""     // huma's page loads from a CDN; ours does not
+	config.SchemasPath = ""
+	config.Formats = map[string]huma.Format{"application/json": strictJSON, "json": strictJSON}
+	config.Tags = []*huma.Tag{
+		{Name: "purchases", Description: "Press the button, and learn what came of it."},
+		{Name: "sales", Description: "What is for sale, and the operator's commands."},
+		{Name: "orders", Description: "What was won."},
+		{Name: "seckill", Description: "The envelope contract: submit, then poll."},
+		{Name: "health", Description: "Is the service there?"},
+	}
+	return config
+}
+
+const apiDescription = `Seckill (秒杀) sells a fixed stock to far more people than can have one, in seconds.
+
+1. **POST /sales/{saleId}/purchases** answers **202** at once with a request ID. 202 means durable: the request will be decided.
+2. Learn the result by **SSE** (` + "`…/events`" + `), **long poll** (` + "`?wait=30s`" + `) or a plain **GET** of ` + "`/purchases/{requestId}`" + `.
+
+Errors are ` + "`application/problem+json`" + ` (RFC 9457) with a stable ` + "`code`" + `. 503 and 429 answers carry Retry-After.
+In trust mode the caller names the buyer (` + "`userId`" + `).`
+
+// withProblems makes the mux's own 404 and 405 answers problems.
+func withProblems(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		handler, pattern := mux.Handler(r)
+		if pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		probe := &statusProbe{header: make(http.Header)}
+		handler.ServeHTTP(probe, r)
+		if probe.status == http.StatusMethodNotAllowed {
+			w.Header().Set("Allow", probe.header.Get("Allow"))
+			problem("method_not_allowed").write(w)
+			return
+		}
+		problem("not_found").write(w)
+	})
+}
+
+// statusProbe learns what the mux would answer.
+type statusProbe struct {
+	header http.Header
+	status int
+}
+
+func (p *statusProbe) Header() http.Header { return p.header }
+
+func (p *statusProbe) Write(data []byte) (int, error) { return len(data), nil }
+
+func (p *statusProbe) WriteHeader(status int) { p.status = status }

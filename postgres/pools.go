@@ -1,0 +1,88 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Pools are the connections of one node, budgeted so that deciding, intake and
+// reading cannot starve each other.
+type Pools struct {
+	Decide *pgxpool.Pool // one connection per lane
+	Intake *pgxpool.Pool
+	Read   *pgxpool.Pool
+	River  *pgxpool.Pool
+}
+
+// OpenPools connects to the database. Every session gets time-outs, so that a
+// node that is frozen or cut off does not keep a sale locked: its transactions
+// are ended by the server. It returns an error if the database cannot be reached.
+func OpenPools(ctx context.Context, databaseURL string) (*Pools, error) {
+	var pools Pools
+	for _, budget := range []struct {
+		pool     **pgxpool.Pool
+		name     string
+		maxConns int32
+	}{
+		{&pools.Decide, "decide", 8},
+		{&pools.Intake, "intake", 4},
+		{&pools.Read, "read", 6},
+		{&pools.River, "river", 6},
+	} {
+		pool, err := openPool(ctx, databaseURL, budget.name, budget.maxConns)
+		if err != nil {
+			pools.Close()
+			return nil, err
+		}
+		*budget.pool = pool
+	}
+	if err := pools.Read.Ping(ctx); err != nil {
+		pools.Close()
+		return nil, fmt.Errorf("connect to the database: %w", err)
+	}
+	return &pools, nil
+}
+
+// Close closes the connections and waits for those in use to be given back.
+func (p *Pools) Close() {
+	for _, pool := range []*pgxpool.Pool{p.Decide, p.Intake, p.Read, p.River} {
+		if pool != nil {
+			pool.Close()
+		}
+	}
+}
+
+func openPool(ctx context.Context, databaseURL, name string, maxConns int32) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(databaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("parse database URL: %w", err)
+	}
+	config.MaxConns = maxConns
+	config.MaxConnLifetimeJitter = 10 * time.Minute // or all reconnect at once, an hour after the start
+	config.ConnConfig.ConnectTimeout = 3 * time.Second
+	config.ConnConfig.DialFunc = (&net.Dialer{
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3},
+	}).DialContext
+	for setting, value := range map[string]string{
+		"application_name":                    "seckill " + name,
+		"client_connection_check_interval":    "1s",
+		"idle_in_transaction_session_timeout": "5s",
+		"lock_timeout":                        "2s",
+		"statement_timeout":                   "5s",
+		"tcp_keepalives_idle":                 "5",
+		"tcp_keepalives_interval":             "2",
+		"tcp_keepalives_count":                "3",
+		"timezone":                            "UTC",
+	} {
+		config.ConnConfig.RuntimeParams[setting] = value
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open the %s pool: %w", name, err)
+	}
+	return pool, nil
+}

@@ -1,0 +1,236 @@
+package purchasing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"seckill/domain"
+	"seckill/eventstore"
+	"seckill/queries"
+)
+
+// batchScope says which requests one transaction decides.
+type batchScope struct {
+	drain   bool           // the job's own and what else waits for the sale; else the own only
+	decided map[int64]bool // transactions whose requests earlier batches of this run decided
+	only    []uuid.UUID    // of the own, only these; nil for all
+	reject  bool           // reject them as internal, whatever they are
+}
+
+// batchDone says what a transaction did, or tried to do when it failed.
+type batchDone struct {
+	full         bool // more may be waiting
+	requests     []uuid.UUID
+	transactions []int64 // whose requests of the sale are all decided
+}
+
+// decide decides one batch in one transaction: locks the sale, reads what is to
+// be decided under the lock, lets the domain decide in order of acceptance, and
+// writes all that follows from it.
+func (w *DecideWorker) decide(ctx context.Context, job *river.Job[DecideArgs], scope batchScope) (done batchDone, err error) {
+	// The job's context must not cut the connection in the middle of a batch; the
+	// batch has a time-out of its own.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchTimeout)
+	defer cancel()
+	defer func() {
+		if value := recover(); value != nil {
+			err = &panicError{value}
+		}
+	}()
+
+	tx, err := w.pool.Begin(ctx)
+	if err != nil {
+		return done, fmt.Errorf("begin: %w", err)
+	}
+	defer rollback(ctx, tx)
+
+	q := queries.New(tx)
+	row, err := q.LockSale(ctx, job.Args.SaleID)
+	if err != nil {
+		return done, fmt.Errorf("lock sale %d: %w", job.Args.SaleID, err)
+	}
+
+	jobs := []inboxJob{ownJob(job)}
+	if scope.drain {
+		if jobs, done.full, err = takeInbox(ctx, tx, job, w.maxBatch, scope.decided); err != nil {
+			return done, err
+		}
+	}
+	undecided, err := q.GetUndecided(ctx, queries.GetUndecidedParams{
+		TransactionIds: transactionIDs(jobs),
+		SaleID:         job.Args.SaleID,
+	})
+	if err != nil {
+		return done, fmt.Errorf("read what is undecided: %w", err)
+	}
+	undecided = only(undecided, scope.only)
+	for _, request := range undecided {
+		done.requests = append(done.requests, request.Event.StreamID)
+	}
+
+	var writes queries.Pipeline
+	if len(undecided) > 0 {
+		if err := w.decideRequests(ctx, tx, &writes, row.Domain(), undecided, job.ID, scope.reject); err != nil {
+			return done, err
+		}
+	}
+	if others := othersWaiting(jobs, job.ID); len(others) > 0 {
+		if err := queries.New(&writes).DeleteJobs(ctx, others); err != nil {
+			return done, err
+		}
+	}
+	if err := writes.Send(ctx, tx); err != nil {
+		return done, fmt.Errorf("write a batch of %d: %w", len(undecided), err)
+	}
+	if scope.only == nil {
+		done.transactions = transactionIDs(jobs)
+	}
+	if slices.Contains(done.transactions, job.Args.TransactionID) {
+		if err := completeJob(ctx, tx, job); err != nil {
+			return done, err
+		}
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return done, fmt.Errorf("commit a batch of %d: %w", len(undecided), err)
+	}
+	return done, nil
+}
+
+// decideRequests lets the domain decide the requests one after the other, and
+// appends and queues what follows.
+func (w *DecideWorker) decideRequests(ctx context.Context, tx pgx.Tx, writes *queries.Pipeline,
+	sale domain.Sale, requests []queries.GetUndecidedRow, jobID int64, reject bool,
+) error {
+	sequences, err := queries.New(tx).NextOrderSequences(ctx, int32(min(int64(len(requests)), sale.Available)))
+	if err != nil {
+		return fmt.Errorf("number orders: %w", err)
+	}
+	causation := []byte(`{"job":` + strconv.FormatInt(jobID, 10) + `}`)
+	streams := make([]*eventstore.Stream, len(requests))
+	holdings := make(map[string]*holding, len(requests))
+	for i, request := range requests {
+		stream := eventstore.LoadedStream([]eventstore.Event{eventstore.FromRow(request.Event)})
+		streams[i] = stream
+		requested, readable := stream.Events[0].Data.(domain.PurchaseRequested)
+		if reject || !readable {
+			stream.Record(domain.PurchaseRejected{Reason: domain.ReasonInternal}, causation)
+			continue
+		}
+		held, ok := holdings[requested.UserID]
+		if !ok {
+			held = holdingOf(request)
+			holdings[requested.UserID] = held
+		}
+		number := ""
+		if len(sequences) > 0 {
+			number = domain.OrderID(sequences[0])
+		}
+		outcome := sale.Decide(domain.Purchase{
+			RequestID:  stream.ID,
+			UserID:     requested.UserID,
+			Quantity:   requested.Quantity,
+			AcceptedAt: stream.Events[0].RecordedAt,
+		}, held.Holding, number, request.Now)
+		sale.Apply(outcome)
+		held.Apply(stream.ID, outcome)
+		stream.Record(outcome, causation)
+		if _, confirmed := outcome.(domain.PurchaseConfirmed); confirmed {
+			sequences = sequences[1:]
+			held.changed = true
+		}
+	}
+
+	if _, err := w.store.Append(ctx, tx, writes, streams...); err != nil {
+		return err
+	}
+	q := queries.New(writes)
+	if err := q.UpdateSaleAvailable(ctx, queries.UpdateSaleAvailableParams{SaleID: sale.ID, Available: sale.Available}); err != nil {
+		return err
+	}
+	if rows := allowances(sale.ID, holdings); len(rows.UserIds) > 0 {
+		return q.UpsertAllowances(ctx, rows)
+	}
+	return nil
+}
+
+// holding is what a buyer holds, and whether this batch changed it.
+type holding struct {
+	domain.Holding
+	changed bool
+}
+
+func holdingOf(row queries.GetUndecidedRow) *holding {
+	held := &holding{Holding: domain.Holding{Quantity: int(row.HeldQuantity), OrderID: row.HeldOrderID}}
+	if row.HeldRequestID != nil {
+		held.RequestID = *row.HeldRequestID
+	}
+	return held
+}
+
+func allowances(saleID int64, holdings map[string]*holding) queries.UpsertAllowancesParams {
+	rows := queries.UpsertAllowancesParams{SaleID: saleID}
+	for user, held := range holdings {
+		if held.changed {
+			rows.UserIds = append(rows.UserIds, user)
+			rows.Quantities = append(rows.Quantities, int64(held.Quantity))
+			rows.RequestIds = append(rows.RequestIds, held.RequestID)
+			rows.OrderIds = append(rows.OrderIds, held.OrderID)
+		}
+	}
+	return rows
+}
+
+// completeJob completes the job in the transaction that decides its requests.
+// River checks no attempt here, so this is no fence; and that the job is gone, or
+// no longer running, is fine: its requests are decided either way.
+func completeJob(ctx context.Context, tx pgx.Tx, job *river.Job[DecideArgs]) error {
+	_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
+	if err != nil && !errors.Is(err, river.ErrNotFound) {
+		return fmt.Errorf("complete job %d: %w", job.ID, err)
+	}
+	return nil
+}
+
+func transactionIDs(jobs []inboxJob) []int64 {
+	ids := make([]int64, len(jobs))
+	for i, job := range jobs {
+		ids[i] = job.transactionID
+	}
+	return ids
+}
+
+func othersWaiting(jobs []inboxJob, own int64) []int64 {
+	ids := make([]int64, 0, len(jobs))
+	for _, job := range jobs {
+		if job.waiting && job.id != own {
+			ids = append(ids, job.id)
+		}
+	}
+	return ids
+}
+
+func only(requests []queries.GetUndecidedRow, ids []uuid.UUID) []queries.GetUndecidedRow {
+	if ids == nil {
+		return requests
+	}
+	return slices.DeleteFunc(requests, func(r queries.GetUndecidedRow) bool {
+		return !slices.Contains(ids, r.Event.StreamID)
+	})
+}
+
+// rollback ends a transaction that was not committed, also when its context has
+// ended; after a commit it does nothing.
+func rollback(ctx context.Context, tx pgx.Tx) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = tx.Rollback(ctx) // a connection on which even this fails is closed by the pool
+}

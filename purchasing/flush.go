@@ -1,0 +1,134 @@
+package purchasing
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"seckill/domain"
+	"seckill/eventstore"
+)
+
+const (
+	flushTimeout  = 3 * time.Second
+	flushAttempts = 3
+	flushPause    = 100 * time.Millisecond
+)
+
+// flush takes a batch in, and answers every one of its callers.
+//
+// When an attempt fails, it may have been committed all the same: the answer to
+// COMMIT can be lost. The next attempt uses the same request IDs and leaves alone
+// what is there already, so it either finds the batch or takes it in; should the
+// first transaction still be committing, the primary key makes the second wait.
+func (i *Intake) flush(batch []*pending) {
+	var err error
+	for attempt := range flushAttempts {
+		if attempt > 0 {
+			time.Sleep(flushPause << attempt)
+		}
+		if err = i.take(batch); err == nil {
+			return
+		}
+		if isDeterministic(err) {
+			break
+		}
+		i.logger.Warn("could not take purchases in", "count", len(batch), "attempt", attempt+1, "error", err)
+	}
+	if isDeterministic(err) && len(batch) > 1 {
+		// One request that the database cannot take must not keep out its neighbours.
+		half := len(batch) / 2
+		i.flush(batch[:half])
+		i.flush(batch[half:])
+		return
+	}
+	if isDeterministic(err) {
+		i.logger.Error("the database cannot take a purchase", "sale", batch[0].SaleID, "error", err)
+	}
+	for _, p := range batch {
+		p.done <- outcome{err: &UnavailableError{RequestID: p.id, Err: err}}
+	}
+}
+
+// take takes a batch in by one transaction: the idempotency keys, the events and
+// one job for each sale. After the commit it answers the callers.
+func (i *Intake) take(batch []*pending) error {
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+	defer cancel()
+	tx, err := i.pool.Begin(ctx)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer rollback(ctx, tx)
+
+	fresh, replays, err := claimKeys(ctx, tx, batch)
+	if err != nil {
+		return err
+	}
+	acceptedAt, err := i.append(ctx, tx, fresh)
+	if err != nil {
+		return err
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	for _, p := range fresh {
+		p.done <- outcome{accepted: Accepted{RequestID: p.id, AcceptedAt: acceptedAt[p.id]}}
+	}
+	for _, r := range replays {
+		r.pending.done <- r.outcome
+	}
+	return nil
+}
+
+// append appends the requests that are not there yet, with their jobs, and
+// returns when each was accepted.
+func (i *Intake) append(ctx context.Context, tx pgx.Tx, batch []*pending) (map[uuid.UUID]time.Time, error) {
+	acceptedAt := make(map[uuid.UUID]time.Time, len(batch))
+	if len(batch) == 0 {
+		return acceptedAt, nil
+	}
+	streams := make([]*eventstore.Stream, len(batch))
+	ids := make([]uuid.UUID, len(batch))
+	counts := make(map[int64]int)
+	for n, p := range batch {
+		streams[n] = eventstore.NewStream(p.id, p.SaleID)
+		streams[n].Record(domain.PurchaseRequested{UserID: p.UserID, Quantity: p.Quantity}, p.Metadata)
+		ids[n] = p.id
+		counts[p.SaleID]++
+	}
+	appended, err := i.store.Start(ctx, tx, streams...)
+	if err != nil {
+		return nil, err
+	}
+	if appended.Count < len(batch) {
+		// An earlier attempt was committed, with its jobs: a transaction is whole.
+		events, err := i.store.ReadStreams(ctx, tx, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, event := range events {
+			if event.Version == 1 {
+				acceptedAt[event.StreamID] = event.RecordedAt
+			}
+		}
+		return acceptedAt, nil
+	}
+	for _, id := range ids {
+		acceptedAt[id] = appended.RecordedAt
+	}
+	jobs := make([]river.InsertManyParams, 0, len(counts))
+	for sale, count := range counts {
+		jobs = append(jobs, river.InsertManyParams{Args: DecideArgs{
+			SaleID: sale, TransactionID: appended.TransactionID, Count: count,
+		}})
+	}
+	if _, err := i.river.InsertManyFastTx(ctx, tx, jobs); err != nil {
+		return nil, fmt.Errorf("enqueue: %w", err)
+	}
+	return acceptedAt, nil
+}

@@ -1,0 +1,211 @@
+package purchasing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"seckill/domain"
+	"seckill/eventstore"
+)
+
+const (
+	// flushers is how many transactions take purchases in at the same time: while
+	// one waits for the disk, the other collects.
+	flushers = 2
+	// queueLength is how many purchases may wait to be taken in; more are refused.
+	queueLength = 8192
+)
+
+var (
+	// ErrKeyReused is returned for an idempotency key that was used with another request.
+	ErrKeyReused = errors.New("the idempotency key was used for another request")
+	// ErrOverloaded is returned when more wait than can be taken in soon. Nothing
+	// was accepted; the buyer may try again.
+	ErrOverloaded = errors.New("too many purchases are waiting to be taken in")
+	// ErrStopped is returned once the intake has been closed.
+	ErrStopped = errors.New("the intake is closed")
+)
+
+// RefusedError says that a sale refuses every purchase at this time.
+type RefusedError struct {
+	Sale   domain.Sale
+	Reason domain.Reason
+}
+
+// Error implements error.
+func (e *RefusedError) Error() string { return "refused at the door: " + string(e.Reason) }
+
+// QuantityError says that no request of this quantity can succeed.
+type QuantityError struct{ Limit int }
+
+// Error implements error.
+func (e *QuantityError) Error() string { return fmt.Sprintf("at most %d a buyer", e.Limit) }
+
+// UnavailableError says that the database did not answer. It is unknown whether
+// the request was accepted: its ID will tell.
+type UnavailableError struct {
+	RequestID uuid.UUID
+	Err       error
+}
+
+// Error implements error.
+func (e *UnavailableError) Error() string { return "the database does not answer: " + e.Err.Error() }
+
+// Unwrap returns what the database said last.
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// Request asks for units of a sale.
+type Request struct {
+	SaleID   int64
+	UserID   string
+	Quantity int
+	Metadata []byte // JSON object kept with the event, or nil
+
+	// Key is the buyer's idempotency key, or ""; BodyHash is what makes a request
+	// the same under that key.
+	Key      string
+	BodyHash []byte
+}
+
+// Accepted is a request that will be decided.
+type Accepted struct {
+	RequestID  uuid.UUID
+	AcceptedAt time.Time // zero for a replay
+	Replay     bool      // an earlier request had the same idempotency key
+}
+
+// Intake takes purchases in. Callers that come at the same time share a
+// transaction (group commit): whoever is waiting when a flusher becomes free goes
+// with it. There is no timer, so a lone purchase is not delayed.
+type Intake struct {
+	board    *Board
+	logger   *slog.Logger
+	maxBatch int
+	pool     *pgxpool.Pool
+	river    *RiverClient
+	store    *eventstore.Store
+
+	running sync.WaitGroup
+	mu      sync.RWMutex // held for reading while sending to queue
+	closed  bool
+	queue   chan *pending
+}
+
+// pending is a request that waits for its transaction.
+type pending struct {
+	Request
+	id   uuid.UUID
+	done chan outcome // of one
+}
+
+type outcome struct {
+	accepted Accepted
+	err      error
+}
+
+// NewIntake returns an intake that works until Close.
+func NewIntake(pool *pgxpool.Pool, store *eventstore.Store, river *RiverClient, board *Board, maxBatch int, logger *slog.Logger) *Intake {
+	i := &Intake{
+		board:    board,
+		logger:   logger,
+		maxBatch: maxBatch,
+		pool:     pool,
+		river:    river,
+		store:    store,
+		queue:    make(chan *pending, queueLength),
+	}
+	for range flushers {
+		i.running.Go(i.flushUntilClosed)
+	}
+	return i
+}
+
+// Submit takes a purchase in and returns once it is durable. Besides the errors
+// above it returns ErrSaleNotFound, *RefusedError, *QuantityError, and
+// *UnavailableError when the outcome is unknown. If the context ends first, the
+// request may be accepted all the same.
+func (i *Intake) Submit(ctx context.Context, request Request) (Accepted, error) {
+	sale, reason, err := i.board.Sale(ctx, request.SaleID)
+	if err != nil {
+		return Accepted{}, err
+	}
+	if request.Quantity > sale.PerUserLimit {
+		return Accepted{}, &QuantityError{Limit: sale.PerUserLimit}
+	}
+	if reason != "" {
+		// A repeated request must get its first answer, also when the sale is over.
+		if replay, err := i.replay(ctx, request); err != nil || replay.Replay {
+			return replay, err
+		}
+		return Accepted{}, &RefusedError{Sale: sale, Reason: reason}
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return Accepted{}, fmt.Errorf("make a request ID: %w", err)
+	}
+	p := &pending{Request: request, id: id, done: make(chan outcome, 1)}
+	if err := i.enqueue(p); err != nil {
+		return Accepted{}, err
+	}
+	select {
+	case o := <-p.done:
+		return o.accepted, o.err
+	case <-ctx.Done():
+		return Accepted{}, ctx.Err()
+	}
+}
+
+// Close stops the intake after everything that waits has been taken in.
+func (i *Intake) Close() {
+	i.mu.Lock()
+	if !i.closed {
+		i.closed = true
+		close(i.queue)
+	}
+	i.mu.Unlock()
+	i.running.Wait()
+}
+
+func (i *Intake) enqueue(p *pending) error {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	if i.closed {
+		return ErrStopped
+	}
+	select {
+	case i.queue <- p:
+		return nil
+	default:
+		return ErrOverloaded
+	}
+}
+
+func (i *Intake) flushUntilClosed() {
+	for first := range i.queue {
+		i.flush(i.collect(first))
+	}
+}
+
+// collect takes whatever else is waiting now, up to the largest batch.
+func (i *Intake) collect(first *pending) []*pending {
+	batch := []*pending{first}
+	for len(batch) < i.maxBatch {
+		select {
+		case p, ok := <-i.queue:
+			if !ok {
+				return batch
+			}
+			batch = append(batch, p)
+		default:
+			return batch
+		}
+	}
+	return batch
+}

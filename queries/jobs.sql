@@ -1,0 +1,27 @@
+-- River's table is the inbox of each sale: the decide worker and the upkeep loop
+-- read and change decide jobs here, beside River.
+
+-- name: LockWaitingJobs :many
+-- The jobs of a sale that wait for a worker, whatever time a node's clock put
+-- on them; those that another worker is taking are passed over.
+select id, (args->>'transactionId')::bigint as transaction_id, (args->>'count')::integer as count
+from river_job
+where kind = 'decide'
+    and state in ('available', 'retryable', 'scheduled')
+    and queue = @queue
+    and (args->>'saleId')::bigint = @sale_id::bigint
+order by id
+limit @max_jobs
+for update skip locked;
+
+-- name: GetRunningJobs :many
+-- The jobs of a sale that some worker has taken, living or dead.
+select id, (args->>'transactionId')::bigint as transaction_id, (args->>'count')::integer as count
+from river_job
+where kind = 'decide'
+    and state = 'running'
+    and queue = @queue
+    and (args->>'saleId')::bigint = @sale_id::bigint;
+
+-- name: DeleteJobs :exec
+delete from river_job where id = any(@ids::bigint[]);

@@ -1,0 +1,72 @@
+-- name: RescueJobs :execrows
+-- Gives decide jobs back to the workers: those whose worker is gone or does not
+-- finish, those that a node's clock put into the future, and those that River
+-- gave up. A node lives as long as it holds the advisory lock of its client ID.
+with living as materialized (
+    select objid from pg_catalog.pg_locks
+    where locktype = 'advisory'
+        and granted
+        and classid::bigint = @lock_class::bigint
+        and objsubid = 2
+        and database = (select oid from pg_catalog.pg_database where datname = current_database())
+),
+stuck as (
+    select id from river_job
+    where kind = 'decide'
+        and (
+            state = 'running' and (
+                attempted_at < clock_timestamp() - interval '7 seconds'
+                or (hashtext(attempted_by[array_upper(attempted_by, 1)])::bigint & 4294967295)::oid not in (select objid from living)
+            )
+            or state in ('available', 'retryable', 'scheduled') and scheduled_at > clock_timestamp() + interval '2 seconds'
+            or state in ('retryable', 'scheduled') and attempt > 1000
+            or state in ('cancelled', 'discarded')
+        )
+    for update skip locked
+)
+update river_job
+set state = 'available', scheduled_at = clock_timestamp(), finalized_at = null,
+    attempt = case when attempt > 1000 then 0 else attempt end,
+    errors = case when attempt > 1000 then null else errors end
+where id in (select id from stuck);
+
+-- name: HoldSignOfLife :exec
+select pg_advisory_lock(@lock_class::integer, hashtext(@client_id::text));
+
+-- name: LockCheckpoint :one
+select transaction_id from checkpoints
+where name = @name
+for update skip locked;
+
+-- name: UpdateCheckpoint :exec
+update checkpoints set transaction_id = @transaction_id where name = @name;
+
+-- name: GetUndecidedTransactions :many
+-- Which transactions in a range accepted requests that nobody has decided.
+select e.sale_id, e.transaction_id, count(*)::integer as count
+from events e
+where e.transaction_id > @after::bigint
+    and e.transaction_id < @before::bigint
+    and e.type = 'PurchaseRequested'
+    and not exists (select from events d where d.stream_id = e.stream_id and d.version = 2)
+group by e.sale_id, e.transaction_id
+order by e.transaction_id;
+
+-- name: GetInboxTransactions :many
+-- Which of these transactions have a decide job that will still run.
+select distinct (args->>'saleId')::bigint as sale_id, (args->>'transactionId')::bigint as transaction_id
+from river_job
+where kind = 'decide'
+    and state <> 'completed'
+    and (args->>'transactionId')::bigint = any(@transaction_ids::bigint[]);
+
+-- name: GetOrCreateSecret :one
+with created as (
+    insert into secrets (name, value) values (@name, @value)
+    on conflict do nothing
+    returning value
+)
+select value from created
+union all
+select value from secrets where name = @name
+limit 1;

@@ -1,0 +1,157 @@
+package web
+
+import (
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestIndex(t *testing.T) {
+	t.Parallel()
+
+	t.Run("LinksToVersionedAssetsThatExist", func(t *testing.T) {
+		t.Parallel()
+
+		links := submatches(`(?:href|src)="(/assets/[^"]*)"`, string(Index))
+		if len(links) == 0 {
+			t.Fatal("no links to assets")
+		}
+		for _, link := range links {
+			name, versioned := strings.CutPrefix(link, "/assets/"+Version+"/")
+			if !versioned {
+				t.Errorf("%s: not below /assets/%s/", link, Version)
+			}
+			mustRead(t, "assets/"+name)
+		}
+	})
+
+	t.Run("LoadsEveryModuleAtOnce", func(t *testing.T) {
+		t.Parallel()
+
+		var want []string
+		for _, name := range mustGlob(t, "assets/*.js") {
+			want = append(want, path.Base(name))
+		}
+		got := submatches(`(?:modulepreload" href|script type="module" src)="/assets/\w+/([^"]*)"`, string(Index))
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("modules that the page loads (-files +page):\n%s", diff)
+		}
+	})
+
+	t.Run("HasNothingInline", func(t *testing.T) {
+		t.Parallel()
+
+		for _, forbidden := range []string{`<script[^>]*>[^<]`, `<style`, `\sstyle=`, `\son\w+=`, `javascript:`} {
+			if found := regexp.MustCompile(forbidden).Find(Index); found != nil {
+				t.Errorf("%q: a policy of default-src 'self' forbids it", found)
+			}
+		}
+	})
+}
+
+func TestAssets(t *testing.T) {
+	t.Parallel()
+
+	t.Run("AskNobodyElse", func(t *testing.T) {
+		t.Parallel()
+
+		for _, name := range mustGlob(t, "assets/*") {
+			content := strings.ReplaceAll(mustRead(t, name), "http://www.w3.org/2000/svg", "") // A name, never fetched.
+			if found := regexp.MustCompile(`https?://[^\s"')]*`).FindString(content); found != "" {
+				t.Errorf("%s: refers to %s", name, found)
+			}
+		}
+	})
+
+	t.Run("ImportModulesThatExist", func(t *testing.T) {
+		t.Parallel()
+
+		for _, name := range mustGlob(t, "assets/*.js") {
+			for _, module := range submatches(`from '([^']*)'`, mustRead(t, name)) {
+				mustRead(t, path.Join("assets", module))
+			}
+		}
+	})
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+
+	// Up to the end of the tables: what follows is code.
+	tables, _, _ := strings.Cut(mustRead(t, "assets/text.js"), "\n};\n")
+	chinese, english, found := strings.Cut(tables, "\n  en: {\n")
+	if !found {
+		t.Fatal("text.js: no table of English words")
+	}
+	keys := func(table string) []string {
+		return submatches(`(?m)^    '?([\w.]+)'?: ['"]`, table)
+	}
+
+	if diff := cmp.Diff(keys(chinese), keys(english)); diff != "" {
+		t.Errorf("the languages differ in what they can say (-zh +en):\n%s", diff)
+	}
+	for _, key := range submatches(`data-text="([^"]*)"`, string(Index)) {
+		if !slices.Contains(keys(english), key) {
+			t.Errorf("index.html: no words for %q", key)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+
+	one := version(fstest.MapFS{"a": {Data: []byte("1")}, "b": {Data: []byte("2")}})
+	for name, other := range map[string]fstest.MapFS{
+		"Content": {"a": {Data: []byte("1")}, "b": {Data: []byte("3")}},
+		"Names":   {"a": {Data: []byte("1")}, "c": {Data: []byte("2")}},
+		"Removed": {"a": {Data: []byte("1")}},
+		"Swapped": {"a": {Data: []byte("2")}, "b": {Data: []byte("1")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if version(other) == one {
+				t.Error("other files, same version")
+			}
+		})
+	}
+}
+
+func mustGlob(tb testing.TB, pattern string) []string {
+	tb.Helper()
+
+	names, err := fs.Glob(FS, pattern)
+	if err != nil || len(names) == 0 {
+		tb.Fatalf("glob %s: %d files, %v", pattern, len(names), err)
+	}
+
+	return names
+}
+
+func mustRead(tb testing.TB, name string) string {
+	tb.Helper()
+
+	content, err := fs.ReadFile(FS, name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+
+	return string(content)
+}
+
+// submatches returns what the first group of the expression matched, each time.
+func submatches(expression, text string) []string {
+	var groups []string
+	for _, match := range regexp.MustCompile(expression).FindAllStringSubmatch(text, -1) {
+		groups = append(groups, match[1])
+	}
+
+	return groups
+}
