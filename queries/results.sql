@@ -56,3 +56,6 @@ select sqlc.embed(orders), sales.goods_id
 from orders
 join sales using (sale_id)
 where order_id = @order_id;
+
+-- name: KeepPurchaseResults :exec
+select keep_purchase_results(@retention::interval);

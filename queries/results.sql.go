@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 const getOrder = `-- name: GetOrder :one
@@ -83,6 +84,15 @@ func (q *Queries) GetPurchaseResults(ctx context.Context, requestIds []uuid.UUID
 		return nil, err
 	}
 	return items, nil
+}
+
+const keepPurchaseResults = `-- name: KeepPurchaseResults :exec
+select keep_purchase_results($1::interval)
+`
+
+func (q *Queries) KeepPurchaseResults(ctx context.Context, retention pgtype.Interval) error {
+	_, err := q.db.Exec(ctx, keepPurchaseResults, retention)
+	return err
 }
 
 const upsertOrders = `-- name: UpsertOrders :exec

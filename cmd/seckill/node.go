@@ -97,6 +97,7 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 		board.Run,
 		hub.Run,
 		func(ctx context.Context) { _ = listener.Run(ctx) }, // it only ends with the context
+		func(ctx context.Context) { projections.KeepResults(ctx, n.pools.Read, logger) },
 		upkeep.Run,
 	} {
 		n.loops.Go(func() { loop(loopCtx) })
