@@ -52,7 +52,7 @@ func (s *Store) Append(ctx context.Context, tx pgx.Tx, writes *queries.Pipeline,
 	if err != nil {
 		return Appended{}, err
 	}
-	row, err := queries.New(tx).AppendEvents(ctx, queries.AppendEventsParams(columns))
+	row, err := queries.New(tx).AppendEvents(ctx, columns)
 	if err != nil {
 		if isUniqueViolation(err) {
 			return Appended{}, ErrVersionConflict
@@ -175,6 +175,6 @@ func (s *Stream) setRecorded(a Appended) {
 }
 
 func isUniqueViolation(err error) bool {
-	var pgErr *pgconn.PgError
-	return errors.As(err, &pgErr) && pgErr.Code == "23505"
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pgErr.Code == "23505"
 }

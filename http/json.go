@@ -30,8 +30,7 @@ var strictJSON = huma.Format{
 			return errInvalidJSON
 		}
 		err := json.Unmarshal(data, v)
-		var mismatch *json.UnmarshalTypeError
-		if errors.As(err, &mismatch) {
+		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return errBadNumber // everything else was found by the validation; Go's own words are not for clients
 		}
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"strconv"
 
@@ -43,9 +44,7 @@ func (p *Problem) GetHeaders() http.Header {
 
 // write answers with the problem, outside huma.
 func (p *Problem) write(w http.ResponseWriter) {
-	for name, values := range p.GetHeaders() {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), p.GetHeaders())
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
 	_ = json.NewEncoder(w).Encode(p) // whoever is gone does not read it
@@ -137,10 +136,14 @@ func invalidField(err *domain.InvalidError) *Problem {
 }
 
 // internalProblem logs an error that no client should see, and is what they see.
-// A client that went away needs no answer and no log line.
 func (s *Server) internalProblem(ctx context.Context, doing string, err error) *Problem {
-	if ctx.Err() == nil {
-		s.logger.ErrorContext(ctx, "could not "+doing, "error", err)
-	}
+	s.logInternal(ctx, doing, err)
 	return problem("unavailable")
+}
+
+// logInternal logs an error, unless it is only that the client went away.
+func (s *Server) logInternal(ctx context.Context, doing string, err error) {
+	if ctx.Err() == nil {
+		s.logger.ErrorContext(ctx, "could not answer", "doing", doing, "error", err)
+	}
 }

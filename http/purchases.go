@@ -89,8 +89,7 @@ func (s *Server) requestPurchase(ctx context.Context, in *purchaseInput) (*purch
 	if in.Body.UserID == "" {
 		return nil, problem("user_required")
 	}
-	var invalid *domain.InvalidError
-	if errors.As(domain.CheckUserID(in.Body.UserID), &invalid) {
+	if invalid, ok := errors.AsType[*domain.InvalidError](domain.CheckUserID(in.Body.UserID)); ok {
 		return nil, invalidField(invalid)
 	}
 	purchase, err := s.submit(ctx, purchasing.Request{

@@ -137,8 +137,7 @@ func (s *Server) scheduleSale(ctx context.Context, in *scheduleInput) (*saleSche
 		ClosesAt:       in.Body.ClosesAt,
 		PaymentTimeout: domain.Duration(timeout),
 	}, requestMetadata("operator", in.Traceparent))
-	var invalid *domain.InvalidError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*domain.InvalidError](err); ok {
 		return nil, invalidField(invalid)
 	}
 	if err != nil {

@@ -79,8 +79,7 @@ func (s *Server) seckillSubmit(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	var refused *purchasing.RefusedError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*purchasing.RefusedError](err); ok {
 		s.seckillRefuse(w, r, refusal{SaleID: saleID, UserID: userID, Reason: refused.Reason, RefusedAt: time.Now().UTC()})
 		return
 	}
@@ -136,8 +135,7 @@ func readSubmit(w http.ResponseWriter, r *http.Request) (userID string, goodsID 
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyReadTimeout)) // there is none in tests
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return "", 0, &seckillError{http.StatusRequestEntityTooLarge, msgBodyTooLarge}
 	}
 	if err != nil || !jsontext.Value(data).IsValid() {
@@ -186,7 +184,7 @@ func (s *Server) seckillFailure(ctx context.Context, err error) *seckillError {
 	case errors.Is(err, purchasing.ErrOverloaded):
 		return &seckillError{http.StatusServiceUnavailable, msgOverloaded}
 	default:
-		s.internalProblem(ctx, "serve a seckill request", err)
+		s.logInternal(ctx, "serve a seckill request", err)
 		return &seckillError{http.StatusServiceUnavailable, msgUnavailable}
 	}
 }

@@ -117,10 +117,9 @@ func (e *Embedded) PID() int {
 	return e.process.Pid
 }
 
-// Stop ends the server, whose clients are disconnected, and gives the data
-// directory free. It waits until the server has written everything. It returns
-// an error if that did not go well; the data is safe even then. Further calls
-// return the same.
+// Stop disconnects the server's clients, ends it, and frees the data directory. It
+// waits until everything is written. It returns an error if that did not go
+// well; what was committed is safe even then. Further calls return the same.
 func (e *Embedded) Stop() error {
 	e.stopOnce.Do(func() {
 		e.stopping.Store(true)
@@ -182,11 +181,13 @@ func (e *Embedded) prepare(ctx context.Context, settings map[string]string) erro
 	return err
 }
 
-// errAgain is returned where a start failed for what goes by.
-var errAgain = errors.New("again")
+// errEnding is returned where a start failed because an earlier server has not
+// quite ended.
+var errEnding = errors.New("an earlier server is still ending")
 
 // run returns once a server answers: one that was left running, else a new one.
 func (e *Embedded) run(ctx context.Context) error {
+	patience := time.Now().Add(30 * time.Second)
 	for {
 		server, socketDir, err := e.dir.leftRunning()
 		if err != nil {
@@ -197,7 +198,7 @@ func (e *Embedded) run(ctx context.Context) error {
 		} else {
 			err = e.launch(ctx)
 		}
-		if !errors.Is(err, errAgain) {
+		if !errors.Is(err, errEnding) || time.Now().After(patience) {
 			return err
 		}
 		select {
@@ -208,7 +209,7 @@ func (e *Embedded) run(ctx context.Context) error {
 	}
 }
 
-// adopt takes over a server that was left running. It returns errAgain if the
+// adopt takes over a server that was left running. It returns errEnding if the
 // server ends meanwhile, for it may have been told to before.
 func (e *Embedded) adopt(ctx context.Context, server *process, socketDir string) error {
 	e.logger.InfoContext(ctx, "taking over the Postgres server of an earlier run", "pid", server.Pid)
@@ -217,13 +218,13 @@ func (e *Embedded) adopt(ctx context.Context, server *process, socketDir string)
 	}
 	err := e.await(ctx, server)
 	if errors.Is(err, errEnded) {
-		return errAgain
+		return errEnding
 	}
 	return err
 }
 
-// launch starts a server. It returns errAgain while what is left of a server
-// that was killed, its children, has not ended yet.
+// launch starts a server. It returns errEnding while a server that was killed
+// has children left, which use its shared memory.
 func (e *Embedded) launch(ctx context.Context) error {
 	if err := e.dir.removeStale(e.socketDir); err != nil {
 		return err
@@ -244,7 +245,7 @@ func (e *Embedded) launch(ctx context.Context) error {
 	}
 	messages := e.log.sinceMark()
 	if strings.Contains(messages, "pre-existing shared memory block") {
-		return errAgain
+		return fmt.Errorf("%w: %s", errEnding, messages)
 	}
 	return fmt.Errorf("the server ended while starting (%s): %s", server.outcome, messages)
 }

@@ -25,7 +25,7 @@ func lockFile(path string) (*os.File, error) {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
 		holder, _ := os.ReadFile(path)
-		return nil, fmt.Errorf("%w by process %s, which holds %s", ErrInUse, strings.TrimSpace(string(holder)), path)
+		return nil, fmt.Errorf("%w: another program holds %s (process %s)", ErrInUse, path, strings.TrimSpace(string(holder)))
 	}
 	// Who holds it is for the other program's message only.
 	if err := file.Truncate(0); err == nil {

@@ -50,19 +50,19 @@ func awaitReady(ctx context.Context, socketDir string, ended <-chan struct{}, lo
 func ping(ctx context.Context, socketDir string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	err := run(ctx, socketURL(socketDir, databaseName), "")
+	err := execute(ctx, socketURL(socketDir, databaseName), "")
 	if !isCode(err, codeUnknownDatabase) {
 		return err
 	}
-	err = run(ctx, socketURL(socketDir, "postgres"), "create database "+databaseName)
+	err = execute(ctx, socketURL(socketDir, "postgres"), "create database "+databaseName)
 	if isCode(err, codeDuplicateDatabase) {
 		return nil
 	}
 	return err
 }
 
-// run executes a statement on a connection of its own.
-func run(ctx context.Context, url, statement string) error {
+// execute runs a statement on a connection of its own.
+func execute(ctx context.Context, url, statement string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -79,7 +80,7 @@ func TestPurchases_Get(t *testing.T) {
 			}
 		})
 	}
-	if _, err := reader.Get(t.Context(), pool, uuid.New()); err != ErrNotFound {
+	if _, err := reader.Get(t.Context(), pool, uuid.New()); !errors.Is(err, ErrNotFound) {
 		t.Errorf("an unknown request: got %v, want ErrNotFound", err)
 	}
 }

@@ -25,7 +25,7 @@ func KeepResults(ctx context.Context, pool *pgxpool.Pool, logger *slog.Logger) {
 	tick := time.NewTicker(retentionBeat)
 	defer tick.Stop()
 	for {
-		if err := keepResults(ctx, pool, resultsRetention); err != nil && ctx.Err() == nil {
+		if err := keepResults(ctx, pool); err != nil && ctx.Err() == nil {
 			logger.Warn("could not keep the partitions of results", "error", err)
 		}
 		select {
@@ -36,8 +36,8 @@ func KeepResults(ctx context.Context, pool *pgxpool.Pool, logger *slog.Logger) {
 	}
 }
 
-func keepResults(ctx context.Context, pool *pgxpool.Pool, retention time.Duration) error {
-	interval := pgtype.Interval{Microseconds: retention.Microseconds(), Valid: true}
+func keepResults(ctx context.Context, pool *pgxpool.Pool) error {
+	interval := pgtype.Interval{Microseconds: resultsRetention.Microseconds(), Valid: true}
 	if err := queries.New(pool).KeepPurchaseResults(ctx, interval); err != nil {
 		return fmt.Errorf("keep purchase results: %w", err)
 	}

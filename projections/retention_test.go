@@ -53,7 +53,7 @@ func TestKeepResults(t *testing.T) {
 	const byDefault = "purchase_results_default"
 
 	for range 2 { // a second call changes nothing
-		if err := keepResults(ctx, pool, resultsRetention); err != nil {
+		if err := keepResults(ctx, pool); err != nil {
 			t.Fatal(err)
 		}
 		if got := partitions(t, pool); len(got) != 4 || !slices.Contains(got, byDefault) {
@@ -79,7 +79,7 @@ func TestKeepResults(t *testing.T) {
 	if _, err := pool.Exec(ctx, "update purchase_results_default set decided_at = now() - interval '31 minutes'"); err != nil {
 		t.Fatal(err)
 	}
-	if err := keepResults(ctx, pool, resultsRetention); err != nil {
+	if err := keepResults(ctx, pool); err != nil {
 		t.Fatal(err)
 	}
 	if got := partitions(t, pool); slices.Contains(got, "purchase_results_202001010000") || len(got) != 4 {
@@ -112,7 +112,7 @@ func TestKeepResults_BesideALongReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	if err := keepResults(ctx, pool, resultsRetention); err != nil {
+	if err := keepResults(ctx, pool); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(start); took > 2*time.Second {
@@ -121,7 +121,7 @@ func TestKeepResults_BesideALongReport(t *testing.T) {
 	if err := report.Rollback(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := keepResults(ctx, pool, resultsRetention); err != nil {
+	if err := keepResults(ctx, pool); err != nil {
 		t.Fatal(err)
 	}
 	if got := partitions(t, pool); slices.Contains(got, "purchase_results_202001010000") {

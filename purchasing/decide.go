@@ -76,7 +76,7 @@ func (w *DecideWorker) recover(ctx context.Context, job *river.Job[DecideArgs], 
 	switch {
 	case own:
 		log.Warn("stopped draining a sale", "error", err)
-		return nil
+		return nil //nolint:nilerr // the others' jobs are tried again by whoever takes them
 	case !isDeterministic(err):
 		return fmt.Errorf("decide a batch: %w", err)
 	default:

@@ -17,10 +17,9 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 // or that breaks a constraint (23). Time-outs, deadlocks and lost connections are
 // not of the kind.
 func isDeterministic(err error) bool {
-	var panicked *panicError
-	if errors.As(err, &panicked) {
+	if _, ok := errors.AsType[*panicError](err); ok {
 		return true
 	}
-	var pgErr *pgconn.PgError
-	return errors.As(err, &pgErr) && len(pgErr.Code) == 5 && (pgErr.Code[:2] == "22" || pgErr.Code[:2] == "23")
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && len(pgErr.Code) == 5 && (pgErr.Code[:2] == "22" || pgErr.Code[:2] == "23")
 }

@@ -48,14 +48,20 @@ func newNode(ctx context.Context, config nodeConfig) (*node, error) {
 	}
 	n := &node{logger: config.logger, pools: pools}
 	if err := n.start(ctx, config); err != nil {
-		n.stop(ctx)
-		return nil, err
+		return nil, errors.Join(err, n.stop(ctx))
 	}
 	return n, nil
 }
 
 func (n *node) start(ctx context.Context, config nodeConfig) error {
 	logger := config.logger
+	undurable, err := postgres.Undurable(ctx, n.pools.Read)
+	if err != nil {
+		return err
+	}
+	if len(undurable) > 0 {
+		logger.Warn("the database may lose accepted purchases in a crash: these settings are off", "settings", undurable)
+	}
 	secret, err := secretOf(ctx, n.pools, config.secret)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -63,8 +64,7 @@ func (c *ServeCmd) Run(ctx context.Context) (err error) {
 	demo := demoSale{}
 	if c.Demo {
 		if demo, err = ensureDemoSale(ctx, node); err != nil {
-			node.stop(ctx)
-			return err
+			return errors.Join(err, node.stop(ctx))
 		}
 	}
 	greet(os.Stdout, listener.Addr().String(), c.DatabaseURL == "", demo)
