@@ -9,8 +9,8 @@ TOOL = go tool -modfile=tools/go.mod
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
-# The program is run by itself, not by go run: Ctrl-C then reaches it alone, and
-# it ends when it has finished what it was doing.
+# The program itself is run, not go run: it gets the signals and its exit code
+# comes through.
 run: need-postgres build ## start the service with a sale to try, and its own Postgres unless DATABASE_URL is set
 	@exec bin/seckill serve --demo
 
