@@ -74,13 +74,18 @@ func (s *Server) followPurchase(ctx context.Context, in *purchaseEventsInput) (*
 	if err != nil {
 		return nil, s.purchaseProblem(ctx, err)
 	}
-	return s.stream(func(ctx context.Context, publish publish) {
-		if !publish(purchaseEvent(bodyOf(purchase, t))) || watch == nil {
-			return
+	answer := s.stream(func(ctx context.Context, publish publish) {
+		if publish(purchaseEvent(bodyOf(purchase, t))) && watch != nil {
+			s.untilDecided(ctx, publish, watch, t)
 		}
-		defer watch.Stop()
-		s.untilDecided(ctx, publish, watch, t)
-	}), nil
+	})
+	if watch == nil {
+		return answer, nil
+	}
+	return &huma.StreamResponse{Body: func(ctx huma.Context) {
+		defer watch.Stop() // here, because a client that leaves at once is fed nothing
+		answer.Body(ctx)
+	}}, nil
 }
 
 // untilDecided keeps the stream alive until there is a result to send, the client

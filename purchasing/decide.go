@@ -58,7 +58,7 @@ func (w *DecideWorker) Work(ctx context.Context, job *river.Job[DecideArgs]) err
 	for {
 		done, err := w.decide(ctx, job, batchScope{drain: w.maxBatch > 1, decided: decided})
 		if err != nil {
-			return w.recover(ctx, job, decided[job.Args.TransactionID], err)
+			return w.afterFailure(ctx, job, decided[job.Args.TransactionID], err)
 		}
 		for _, id := range done.transactions {
 			decided[id] = true
@@ -69,9 +69,9 @@ func (w *DecideWorker) Work(ctx context.Context, job *river.Job[DecideArgs]) err
 	}
 }
 
-// recover deals with a failed batch. Only what is bound to fail again is taken
+// afterFailure deals with a failed batch. Only what is bound to fail again is taken
 // apart, and only within the job's own requests: the others have jobs of their own.
-func (w *DecideWorker) recover(ctx context.Context, job *river.Job[DecideArgs], own bool, err error) error {
+func (w *DecideWorker) afterFailure(ctx context.Context, job *river.Job[DecideArgs], own bool, err error) error {
 	log := w.logger.With("sale", job.Args.SaleID, "job", job.ID)
 	switch {
 	case own:

@@ -23,7 +23,6 @@ type ServeCmd struct {
 	Listen      string `env:"SECKILL_LISTEN" default:"127.0.0.1:8080" help:"Where to listen."`
 	DataDir     string `env:"SECKILL_DATA_DIR" type:"path" help:"Where the private server keeps its data (default: under the user's cache directory; for root /var/lib/seckill)."`
 	Auth        string `env:"SECKILL_AUTH" default:"trust" enum:"trust" help:"Who may do what. trust: the caller names the buyer and may do everything."`
-	Secret      string `env:"SECKILL_SECRET" help:"Signs the request IDs of refusals. Without it one is made and kept in the database." hidden:""`
 	MaxBatch    int    `env:"SECKILL_MAX_BATCH" default:"500" help:"The most purchases in one transaction. 1 also turns draining off: the naive way, for comparison."`
 	Demo        bool   `help:"Create a demo sale when there is none."`
 }
@@ -57,7 +56,7 @@ func (c *ServeCmd) Run(ctx context.Context) (err error) {
 	if err := migrations.Up(ctx, databaseURL); err != nil {
 		return fmt.Errorf("migrate the database: %w", err)
 	}
-	node, err := newNode(ctx, nodeConfig{databaseURL: databaseURL, maxBatch: c.MaxBatch, secret: c.Secret, logger: logger})
+	node, err := newNode(ctx, nodeConfig{databaseURL: databaseURL, maxBatch: c.MaxBatch, secret: os.Getenv("SECKILL_SECRET"), logger: logger})
 	if err != nil {
 		return err
 	}
