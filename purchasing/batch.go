@@ -28,7 +28,7 @@ type batchScope struct {
 
 // batchDone says what a transaction did, or tried to do when it failed.
 type batchDone struct {
-	full         bool // more may be waiting
+	busy         bool // others waited as well: more may be waiting by now
 	requests     []uuid.UUID
 	transactions []int64 // whose requests of the sale are all decided
 }
@@ -61,9 +61,10 @@ func (w *DecideWorker) decide(ctx context.Context, job *river.Job[DecideArgs], s
 
 	jobs := []inboxJob{ownJob(job)}
 	if scope.drain {
-		if jobs, done.full, err = takeInbox(ctx, tx, job, w.maxBatch, scope.decided); err != nil {
+		if jobs, err = takeInbox(ctx, tx, job, w.maxBatch, scope.decided); err != nil {
 			return done, err
 		}
+		done.busy = len(othersWaiting(jobs, job.ID)) > 0
 	}
 	undecided, err := q.GetUndecided(ctx, queries.GetUndecidedParams{
 		TransactionIds: transactionIDs(jobs),

@@ -63,7 +63,7 @@ func (w *DecideWorker) Work(ctx context.Context, job *river.Job[DecideArgs]) err
 		for _, id := range done.transactions {
 			decided[id] = true
 		}
-		if decided[job.Args.TransactionID] && (!done.full || ctx.Err() != nil || time.Now().After(stopDraining)) {
+		if decided[job.Args.TransactionID] && (!done.busy || ctx.Err() != nil || time.Now().After(stopDraining)) {
 			return nil
 		}
 	}

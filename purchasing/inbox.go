@@ -24,19 +24,19 @@ type inboxJob struct {
 // ones that wait, and those that other workers are running (which will find
 // their requests decided, if they live), in order of acceptance, up to maxBatch
 // requests. It leaves out the transactions that are known to be decided: running
-// jobs are not deleted and would be found again. It reports whether more is left.
-func takeInbox(ctx context.Context, tx pgx.Tx, job *river.Job[DecideArgs], maxBatch int, decided map[int64]bool) ([]inboxJob, bool, error) {
+// jobs are not deleted and would be found again.
+func takeInbox(ctx context.Context, tx pgx.Tx, job *river.Job[DecideArgs], maxBatch int, decided map[int64]bool) ([]inboxJob, error) {
 	q := queries.New(tx)
 	sale := job.Args.SaleID
 	waiting, err := q.LockWaitingJobs(ctx, queries.LockWaitingJobsParams{
 		Queue: lane(sale), SaleID: sale, MaxJobs: int32(maxBatch),
 	})
 	if err != nil {
-		return nil, false, fmt.Errorf("take waiting jobs: %w", err)
+		return nil, fmt.Errorf("take waiting jobs: %w", err)
 	}
 	running, err := q.GetRunningJobs(ctx, queries.GetRunningJobsParams{Queue: lane(sale), SaleID: sale})
 	if err != nil {
-		return nil, false, fmt.Errorf("read running jobs: %w", err)
+		return nil, fmt.Errorf("read running jobs: %w", err)
 	}
 	jobs := make([]inboxJob, 0, len(waiting)+len(running)+1)
 	for _, j := range waiting {
@@ -60,7 +60,7 @@ func takeInbox(ctx context.Context, tx pgx.Tx, job *river.Job[DecideArgs], maxBa
 		requests += jobs[taken].count
 		taken++
 	}
-	return jobs[:taken], taken < len(jobs) || len(waiting) == maxBatch, nil
+	return jobs[:taken], nil
 }
 
 func ownJob(job *river.Job[DecideArgs]) inboxJob {

@@ -2,7 +2,10 @@
 -- Appends each event after the version before it. An event whose predecessor is
 -- missing is left out, which the count shows; one whose version is taken breaks
 -- the primary key.
-with appended as (
+with this as materialized ( -- once, not for each row
+    select current_transaction_id() as transaction_id, clock_timestamp() as recorded_at
+),
+appended as (
     insert into events (stream_id, version, transaction_id, sale_id, type, data, metadata, recorded_at)
     select n.stream_id, n.version, t.transaction_id, n.sale_id, n.type, n.data, n.metadata, t.recorded_at
     from (
@@ -14,7 +17,7 @@ with appended as (
             unnest(@metadata::jsonb[]) as metadata,
             unnest(@follows::boolean[]) as follows -- its predecessor is in this very call
     ) n
-    cross join (select current_transaction_id() as transaction_id, clock_timestamp() as recorded_at) t
+    cross join this t
     where n.version = 1
         or n.follows
         or exists (select from events p where p.stream_id = n.stream_id and p.version = n.version - 1)
@@ -27,7 +30,10 @@ from appended;
 
 -- name: StartStreams :one
 -- Appends first events; a stream that exists already is left as it is.
-with appended as (
+with this as materialized ( -- once, not for each row
+    select current_transaction_id() as transaction_id, clock_timestamp() as recorded_at
+),
+appended as (
     insert into events (stream_id, version, transaction_id, sale_id, type, data, metadata, recorded_at)
     select n.stream_id, 1, t.transaction_id, n.sale_id, n.type, n.data, n.metadata, t.recorded_at
     from (
@@ -37,7 +43,7 @@ with appended as (
             unnest(@data::jsonb[]) as data,
             unnest(@metadata::jsonb[]) as metadata
     ) n
-    cross join (select current_transaction_id() as transaction_id, clock_timestamp() as recorded_at) t
+    cross join this t
     on conflict do nothing
     returning transaction_id, recorded_at
 )

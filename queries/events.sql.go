@@ -13,7 +13,10 @@ import (
 )
 
 const appendEvents = `-- name: AppendEvents :one
-with appended as (
+with this as materialized ( -- once, not for each row
+    select current_transaction_id() as transaction_id, clock_timestamp() as recorded_at
+),
+appended as (
     insert into events (stream_id, version, transaction_id, sale_id, type, data, metadata, recorded_at)
     select n.stream_id, n.version, t.transaction_id, n.sale_id, n.type, n.data, n.metadata, t.recorded_at
     from (
@@ -25,7 +28,7 @@ with appended as (
             unnest($6::jsonb[]) as metadata,
             unnest($7::boolean[]) as follows -- its predecessor is in this very call
     ) n
-    cross join (select current_transaction_id() as transaction_id, clock_timestamp() as recorded_at) t
+    cross join this t
     where n.version = 1
         or n.follows
         or exists (select from events p where p.stream_id = n.stream_id and p.version = n.version - 1)
@@ -235,7 +238,10 @@ func (q *Queries) ReadTransactions(ctx context.Context, transactionIds []int64) 
 }
 
 const startStreams = `-- name: StartStreams :one
-with appended as (
+with this as materialized ( -- once, not for each row
+    select current_transaction_id() as transaction_id, clock_timestamp() as recorded_at
+),
+appended as (
     insert into events (stream_id, version, transaction_id, sale_id, type, data, metadata, recorded_at)
     select n.stream_id, 1, t.transaction_id, n.sale_id, n.type, n.data, n.metadata, t.recorded_at
     from (
@@ -245,7 +251,7 @@ with appended as (
             unnest($4::jsonb[]) as data,
             unnest($5::jsonb[]) as metadata
     ) n
-    cross join (select current_transaction_id() as transaction_id, clock_timestamp() as recorded_at) t
+    cross join this t
     on conflict do nothing
     returning transaction_id, recorded_at
 )
