@@ -18,6 +18,7 @@ func TestUpkeep(t *testing.T) {
 	}{
 		"WorkerIsGone":     {"update river_job set state = 'running', attempt = 1, attempted_at = now(), attempted_by = '{gone}'", 5 * time.Second},
 		"ClockOfANodeRuns": {"update river_job set scheduled_at = now() + interval '1 hour'", 5 * time.Second},
+		"LeaderIsGone":     {"update river_job set state = 'retryable', attempt = 1, scheduled_at = now() - interval '1 minute'", 5 * time.Second},
 		"Discarded":        {"update river_job set state = 'discarded', finalized_at = now()", 5 * time.Second},
 		"Cancelled":        {"update river_job set state = 'cancelled', finalized_at = now()", 5 * time.Second},
 		"ManyAttempts":     {"update river_job set state = 'retryable', attempt = 32000, scheduled_at = now() + interval '1 day'", 5 * time.Second},

@@ -1,7 +1,7 @@
 -- name: RescueJobs :execrows
 -- Gives decide jobs back to the workers: those whose worker is gone or does not
--- finish, those that a node's clock put into the future, and those that River
--- gave up. A node lives as long as it holds the advisory lock of its client ID.
+-- finish, those that a node's clock put into the future, those that are due but
+-- wait for River's leader, and those that River gave up. A node lives as long as it holds the advisory lock of its client ID.
 with living as materialized (
     select objid from pg_catalog.pg_locks
     where locktype = 'advisory'
@@ -19,7 +19,7 @@ stuck as (
                 or (hashtext(attempted_by[array_upper(attempted_by, 1)])::bigint & 4294967295)::oid not in (select objid from living)
             )
             or state in ('available', 'retryable', 'scheduled') and scheduled_at > clock_timestamp() + interval '2 seconds'
-            or state in ('retryable', 'scheduled') and attempt > 1000
+            or state in ('retryable', 'scheduled') and (scheduled_at < clock_timestamp() - interval '1 second' or attempt > 1000)
             or state in ('cancelled', 'discarded')
         )
     for update skip locked

@@ -44,15 +44,15 @@ func (c *ServeCmd) Run(ctx context.Context) (err error) {
 	}
 	defer listener.Close()
 
-	databaseURL, stopDatabase, err := c.database(ctx, logger)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if stopErr := stopDatabase(); stopErr != nil && err == nil {
-			err = fmt.Errorf("stop the private Postgres: %w", stopErr)
+	databaseURL := c.DatabaseURL
+	if databaseURL == "" {
+		var private *postgres.Embedded
+		if ctx, private, err = privatePostgres(ctx, c.DataDir, logger); err != nil {
+			return err
 		}
-	}()
+		defer func() { err = errors.Join(err, private.Stop()) }()
+		databaseURL = private.URL()
+	}
 	if err := migrations.Up(ctx, databaseURL); err != nil {
 		return fmt.Errorf("migrate the database: %w", err)
 	}
@@ -67,19 +67,7 @@ func (c *ServeCmd) Run(ctx context.Context) (err error) {
 		}
 	}
 	greet(os.Stdout, listener.Addr().String(), c.DatabaseURL == "", demo)
-	return node.serve(ctx, listener)
-}
-
-// database returns the URL of the database to use and what stops it at the end.
-func (c *ServeCmd) database(ctx context.Context, logger *slog.Logger) (string, func() error, error) {
-	if c.DatabaseURL != "" {
-		return c.DatabaseURL, func() error { return nil }, nil
-	}
-	server, err := postgres.StartEmbedded(ctx, postgres.EmbeddedConfig{DataDir: c.DataDir, Logger: logger})
-	if err != nil {
-		return "", nil, fmt.Errorf("start a private Postgres: %w", err)
-	}
-	return server.URL(), server.Stop, nil
+	return errors.Join(node.serve(ctx, listener), causeOf(ctx))
 }
 
 // greet says what to open and try.
