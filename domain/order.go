@@ -1,6 +1,9 @@
 package domain
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // OrderStatus is where an order stands.
 type OrderStatus string
@@ -35,6 +38,26 @@ func OrderID(n int64) string {
 		}
 	}
 	return string(append(id, orderDigits[check]))
+}
+
+// IsOrderID reports whether a text has the form and the check digit of an order
+// ID. That such an order exists is another question.
+func IsOrderID(text string) bool {
+	if len(text) != 11 || text[3] != '-' || text[7] != '-' {
+		return false
+	}
+	check := byte(0)
+	for i := range len(text) {
+		if i == 3 || i == 7 {
+			continue
+		}
+		digit := strings.IndexByte(orderDigits, text[i])
+		if digit < 0 {
+			return false
+		}
+		check = damm(check, byte(digit))
+	}
+	return check == 0
 }
 
 // scatter permutes the 40-bit numbers by a Feistel network of four rounds, so

@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -86,16 +87,15 @@ func CheckUserID(id string) error {
 	if id == "" {
 		return invalid("userId", "must not be empty")
 	}
-	if !utf8.ValidString(id) {
-		return invalid("userId", "must be valid UTF-8")
-	}
 	if utf8.RuneCountInString(id) > MaxUserIDLength {
 		return invalid("userId", "must have at most 64 characters")
 	}
-	for _, c := range id {
-		if unicode.IsControl(c) {
-			return invalid("userId", "must not contain control characters")
-		}
+	if !isPrintable(id) {
+		return invalid("userId", "must be valid UTF-8 without control characters")
 	}
 	return nil
+}
+
+func isPrintable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }

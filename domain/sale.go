@@ -85,6 +85,12 @@ func ScheduleSale(plan SaleScheduled) (SaleScheduled, error) {
 		return plan, invalid("goodsId", "must be positive")
 	case utf8.RuneCountInString(plan.Name) > MaxNameLength:
 		return plan, invalid("name", "must have at most 200 characters")
+	case !isPrintable(plan.Name):
+		return plan, invalid("name", "must be valid UTF-8 without control characters")
+	case !isYear(plan.OpensAt):
+		return plan, invalid("opensAt", "must be in the years 1970 to 9999")
+	case !isYear(plan.ClosesAt):
+		return plan, invalid("closesAt", "must be in the years 1970 to 9999")
 	case plan.Price < 0 || plan.Price > MaxPrice:
 		return plan, invalid("price", "must be an amount in minor units, not negative and not astronomically large")
 	case !isCurrency(plan.Currency):
@@ -100,6 +106,9 @@ func ScheduleSale(plan SaleScheduled) (SaleScheduled, error) {
 	}
 	return plan, nil
 }
+
+// isYear reports whether a time is one that JSON and Postgres both can write.
+func isYear(t time.Time) bool { return t.UTC().Year() >= 1970 && t.UTC().Year() <= 9999 }
 
 func isCurrency(code string) bool {
 	if len(code) != 3 {

@@ -58,7 +58,10 @@ func exampleStream() string {
 
 func (s *Server) followPurchase(ctx context.Context, in *purchaseEventsInput) (*huma.StreamResponse, error) {
 	if seen, err := strconv.Atoi(in.LastEventID); err == nil && seen >= resultEventID {
-		return &huma.StreamResponse{Body: func(ctx huma.Context) { ctx.SetStatus(http.StatusNoContent) }}, nil
+		return &huma.StreamResponse{Body: func(ctx huma.Context) {
+			ctx.SetHeader("Cache-Control", "no-store")
+			ctx.SetStatus(http.StatusNoContent)
+		}}, nil
 	}
 	t := tongueOf(in.AcceptLanguage)
 	if purchase, ok := s.refused(in.RequestID); ok {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"seckill/domain"
 	"seckill/projections"
 )
 
@@ -48,6 +49,9 @@ func (s *Server) registerOrders() {
 }
 
 func (s *Server) getOrder(ctx context.Context, in *orderInput) (*orderAnswer, error) {
+	if !domain.IsOrderID(in.OrderID) {
+		return nil, problem("order_not_found")
+	}
 	order, err := projections.GetOrder(ctx, s.Read, in.OrderID)
 	if errors.Is(err, projections.ErrNotFound) {
 		return nil, problem("order_not_found")

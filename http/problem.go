@@ -114,9 +114,15 @@ func codeOf(status int) string {
 	}
 }
 
+// humaBrokenBody is what huma says, with status 500, of a body that cannot be read.
+const humaBrokenBody = "cannot read request body"
+
 // newHumaError makes huma's own errors problems of ours. It keeps what says
 // where the request is at fault, and nothing internal.
-func newHumaError(status int, _ string, errs ...error) huma.StatusError {
+func newHumaError(status int, message string, errs ...error) huma.StatusError {
+	if message == humaBrokenBody {
+		return problem("invalid_json") // the client broke the transfer off, or its framing was wrong
+	}
 	p := problem(codeOf(status))
 	if p.Status >= 500 {
 		return p
@@ -126,6 +132,9 @@ func newHumaError(status int, _ string, errs ...error) huma.StatusError {
 		if errors.As(err, &at) {
 			p.Errors = append(p.Errors, at.ErrorDetail())
 		}
+	}
+	if len(p.Errors) == 1 && p.Errors[0].Message == errBadNumber.Error() {
+		return problem("invalid_request", p.Errors...) // well-formed, but no number that we could use
 	}
 	return p
 }

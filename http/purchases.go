@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/google/uuid"
 
 	"seckill/domain"
@@ -23,8 +24,17 @@ type purchaseInput struct {
 	Traceparent    string `header:"Traceparent" hidden:"true"`
 	Body           struct {
 		UserID   string `json:"userId,omitempty" minLength:"1" maxLength:"64" doc:"Who buys. Required in trust mode." example:"42"`
-		Quantity int    `json:"quantity,omitempty" default:"1" minimum:"1" maximum:"1000" doc:"How many units." example:"1"`
+		Quantity int    `json:"quantity,omitempty" default:"1" minimum:"1" doc:"How many units." example:"1"`
 	}
+}
+
+// Resolve implements huma.Resolver: an empty key is not the same as none.
+func (in *purchaseInput) Resolve(ctx huma.Context) []error {
+	r, _ := humago.Unwrap(ctx)
+	if _, present := r.Header["Idempotency-Key"]; present && in.IdempotencyKey == "" {
+		return []error{&huma.ErrorDetail{Location: "header.Idempotency-Key", Message: "must have 1 to 255 characters"}}
+	}
+	return nil
 }
 
 type purchaseAccepted struct {

@@ -41,7 +41,7 @@ func (s *Server) refused(requestID string) (projections.Purchase, bool) {
 		return projections.Purchase{}, false
 	}
 	token, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
-	if err != nil || len(token) < sha256.Size {
+	if err != nil || len(token) < sha256.Size || base64.RawURLEncoding.EncodeToString(token) != encoded {
 		return projections.Purchase{}, false
 	}
 	mac, payload := token[:sha256.Size], token[sha256.Size:]

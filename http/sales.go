@@ -62,7 +62,7 @@ type scheduleInput struct {
 		PerUserLimit   int       `json:"perUserLimit,omitempty" default:"1" minimum:"1" maximum:"1000" example:"1"`
 		OpensAt        time.Time `json:"opensAt,omitzero" required:"false" doc:"Now where absent."`
 		ClosesAt       time.Time `json:"closesAt"`
-		PaymentTimeout string    `json:"paymentTimeout,omitempty" default:"15m" doc:"A Go duration, 1s to 720h." example:"15m"`
+		PaymentTimeout string    `json:"paymentTimeout,omitempty" default:"15m" minLength:"1" doc:"A Go duration, 1s to 720h." example:"15m"`
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math/big"
 	"mime"
 	"net/http"
 	"reflect"
@@ -170,8 +171,14 @@ func userOf(raw json.RawMessage) (string, bool) {
 	if err := json.Unmarshal(raw, &text); err == nil {
 		return text, domain.CheckUserID(text) == nil
 	}
-	number, err := strconv.ParseInt(string(raw), 10, 64)
-	return strconv.FormatInt(number, 10), err == nil
+	if len(raw) > domain.MaxUserIDLength {
+		return "", false
+	}
+	number, ok := new(big.Int).SetString(string(raw), 10)
+	if !ok {
+		return "", false
+	}
+	return number.String(), true
 }
 
 // seckillFailure is what a client of the contract sees of an error.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -107,8 +108,13 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return nil
 }
 
+// huma keeps these for all APIs of a program, so they are set before there is one.
+func init() {
+	huma.NewError = newHumaError
+	huma.ValidateStrictCasing = true
+}
+
 func apiConfig(version string) huma.Config {
-	huma.NewError = newHumaError // huma has one constructor of errors for all APIs of a program
 	config := huma.DefaultConfig("Seckill", version)
 	config.Info.Description = apiDescription
 	config.CreateHooks = nil // no $schema in answers
@@ -137,6 +143,9 @@ In trust mode the caller names the buyer (` + "`userId`" + `).`
 func withProblems(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if contentType := r.Header.Get("Content-Type"); contentType != "" {
+			r.Header.Set("Content-Type", strings.ToLower(contentType)) // huma minds the case of media types, which have none
+		}
 		handler, pattern := mux.Handler(r)
 		if pattern != "" {
 			mux.ServeHTTP(w, r)

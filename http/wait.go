@@ -32,7 +32,7 @@ func parseWait(query, prefer string) (wait, error) {
 		return wait{limit: limit}, nil
 	}
 	for _, preference := range strings.FieldsFunc(prefer, func(r rune) bool { return r == ',' || r == ';' }) {
-		value, ok := strings.CutPrefix(strings.ReplaceAll(strings.TrimSpace(preference), " ", ""), "wait=")
+		value, ok := strings.CutPrefix(strings.ToLower(strings.ReplaceAll(preference, " ", "")), "wait=")
 		if !ok {
 			continue
 		}
@@ -49,7 +49,7 @@ func parseWait(query, prefer string) (wait, error) {
 
 func parseDuration(text string) (time.Duration, bool) {
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
-		if math.IsNaN(seconds) || seconds < 0 {
+		if math.IsNaN(seconds) || math.IsInf(seconds, 0) || seconds < 0 {
 			return 0, false
 		}
 		return time.Duration(min(seconds, maxWait.Seconds()) * float64(time.Second)), true

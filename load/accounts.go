@@ -79,7 +79,7 @@ func (r *run) readEach(ctx context.Context, links map[string]string, then func(r
 			defer s.close()
 			for request := range requests {
 				for ctx.Err() == nil {
-					p, _, err := s.poll(ctx, request.self, longPollWait, 0)
+					p, _, err := s.poll(ctx, request.self, longPollWait, retryPause)
 					if err == nil {
 						then(request.id, p)
 						break

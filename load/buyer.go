@@ -86,12 +86,16 @@ func (b *buyer) submit(ctx context.Context, o order) (purchase, error) {
 	first, err := b.main.submit(ctx, o.sale, o.user, o.quantity, key)
 	wg.Wait()
 	switch {
-	case err != nil && secondErr == nil:
-		return second, nil
 	case err == nil && secondErr == nil:
 		b.run.ledger.twins(key, first, second)
+		return first, nil
+	case err == nil:
+		return first, nil
+	case secondErr == nil || mayBeAccepted(secondErr):
+		return second, secondErr
+	default:
+		return first, err
 	}
-	return first, err
 }
 
 // follow waits for the result, and comes back when the way to it breaks.
@@ -103,9 +107,12 @@ func (b *buyer) follow(ctx context.Context, p purchase, due, accepted time.Time)
 			b.run.learn(p.RequestID, result)
 			return
 		}
+		if errors.Is(err, errNoSocket) {
+			b.run.abort(err) // it would be the same for everybody
+			return
+		}
 		b.run.meter.failed(errorKind(err))
-		refused := (*refusal)(nil)
-		if errors.As(err, &refused) && refused.Status < 500 || errors.Is(err, errNoSocket) {
+		if refused := (*refusal)(nil); errors.As(err, &refused) && refused.Status < 500 {
 			return
 		}
 		if !sleep(ctx, retryPause) {

@@ -3,6 +3,7 @@ package load
 import (
 	"image/color"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -121,9 +122,8 @@ func (c chart) draw(on canvas, top float64) {
 
 // drawLegend names the series from right to left.
 func (c chart) drawLegend(on canvas, at point) {
-	const letter, gap, dash = 6.5, 18, 16
-	for i := len(c.series) - 1; i >= 0; i-- {
-		s := c.series[i]
+	const letter, gap, dash = 6, 16, 16
+	for _, s := range slices.Backward(c.series) {
 		on.text(at, anchorEnd, s.name)
 		at.x -= float64(len(s.name))*letter + dash
 		on.line([]point{{at.x - 4, at.y - 4}, {at.x + dash - 8, at.y - 4}}, 2, s.color)

@@ -107,10 +107,9 @@ type connectionBody struct {
 
 func (b *connectionBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	switch {
-	case err == io.EOF: // never wrapped, by io.Reader's contract
+	if errors.Is(err, io.EOF) {
 		b.ended = true
-	case err != nil:
+	} else if err != nil {
 		err = errors.Join(b.ctx.Err(), err)
 	}
 	return n, err

@@ -14,8 +14,6 @@ func errorKind(err error) string {
 	switch {
 	case errors.As(err, &refused):
 		return refused.kind()
-	case errors.Is(err, errNoSocket):
-		return errNoSocket.Error()
 	case errors.Is(err, errNoResult):
 		return errNoResult.Error()
 	case errors.Is(err, errMalformed):
@@ -23,7 +21,7 @@ func errorKind(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "timeout"
 	case errors.Is(err, context.Canceled):
-		return "interrupted"
+		return "cut off at the end of the run"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "network: connection refused"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
@@ -37,6 +35,14 @@ func errorKind(err error) string {
 	default:
 		return "network: " + err.Error()
 	}
+}
+
+// mayBeAccepted reports whether an error leaves open what became of a purchase.
+func mayBeAccepted(err error) bool {
+	if refused := (*refusal)(nil); errors.As(err, &refused) {
+		return refused.ambiguous()
+	}
+	return !neverSent(err)
 }
 
 // neverSent reports whether an error means that the service saw nothing.

@@ -11,11 +11,11 @@ import (
 const longPollWait = 30 * time.Second
 
 // retryPause is how long a buyer rests before coming back after a broken
-// connection, as a browser would.
+// connection or an answer without a result, as a browser would.
 const retryPause = 100 * time.Millisecond
 
 // errNoSocket is returned where the service offers no WebSocket.
-var errNoSocket = errors.New("follow by ws: the 202 has no links.ws; this service pushes by sse only")
+var errNoSocket = errors.New("follow by ws: this service's 202 has no links.ws; try sse")
 
 // follow returns the decided purchase and the moment it was known. It returns an
 // error if one attempt failed; the caller may try again.
@@ -31,7 +31,7 @@ func (s *session) follow(ctx context.Context, how Follow, every time.Duration, p
 	case FollowShortPoll:
 		return s.poll(ctx, p.Links.Self, 0, every)
 	case FollowLongPoll:
-		return s.poll(ctx, p.Links.Self, longPollWait, 0)
+		return s.poll(ctx, p.Links.Self, longPollWait, retryPause)
 	default:
 		return purchase{}, time.Time{}, fmt.Errorf("follow by %q: no such way", how)
 	}

@@ -28,19 +28,19 @@ func (r *run) closedLoop(ctx, calls context.Context) {
 	buyers.Wait()
 }
 
-// openLoop begins purchases when they are due, whatever became of those before.
-func (r *run) openLoop(ctx, calls context.Context) {
+// openLoop begins purchases when they are due, counting from start, whatever
+// became of those before.
+func (r *run) openLoop(ctx, calls context.Context, start time.Time) {
 	var purchases sync.WaitGroup
 	var idle idleBuyers
 	defer idle.close()
 	places := make(chan struct{}, r.cfg.MaxInFlight)
 	arrivals := arrivals{rate: r.cfg.Rate, ramp: r.cfg.Ramp}
-	begin := time.Now()
 	end, bounded := ctx.Deadline()
 
 	n := int64(0)
 	for ; r.begin(); n++ {
-		due := begin.Add(arrivals.due(n))
+		due := start.Add(arrivals.due(n))
 		if bounded && due.After(end) || !sleepUntil(calls, due) || !enter(ctx, places) {
 			break
 		}
@@ -55,7 +55,7 @@ func (r *run) openLoop(ctx, calls context.Context) {
 	if bounded && ended.After(end) {
 		ended = end
 	}
-	r.countUnsent(arrivals, n, ended.Sub(begin))
+	r.countUnsent(arrivals, n, ended.Sub(start))
 	purchases.Wait()
 }
 

@@ -27,11 +27,10 @@ type Progress struct {
 	ToldPerSecond     float64
 }
 
-func (r *run) watchProgress(ctx context.Context, begin, end time.Time) {
+func (r *run) watchProgress(ctx context.Context, start, end time.Time) {
 	if r.cfg.Progress == nil {
 		return
 	}
-	start := begin.Add(-r.cfg.Warmup)
 	before, at := Progress{}, time.Now()
 	for sleep(ctx, progressInterval) {
 		now, p := time.Now(), r.meter.progress()
@@ -51,8 +50,8 @@ func (r *run) watchProgress(ctx context.Context, begin, end time.Time) {
 }
 
 // ProgressBar draws a run's progress on a terminal. On anything else it returns
-// nil, and so draws nothing. The bar is removed by calling clear.
-func ProgressBar(file *os.File) (draw func(Progress), clear func()) {
+// nil, and so draws nothing. The bar is taken away by calling remove.
+func ProgressBar(file *os.File) (draw func(Progress), remove func()) {
 	if !term.IsTerminal(int(file.Fd())) {
 		return nil, func() {}
 	}

@@ -40,23 +40,32 @@ func newRaster(width, height int) (*raster, error) {
 
 // line fills one rectangle for each stretch of the line.
 func (r *raster) line(points []point, width float64, c color.RGBA) {
-	bounds := r.image.Bounds()
-	shape := vector.NewRasterizer(bounds.Dx(), bounds.Dy())
 	for i := 1; i < len(points); i++ {
-		from, to := points[i-1], points[i]
-		length := math.Hypot(to.x-from.x, to.y-from.y)
-		if length == 0 {
-			continue
-		}
-		acrossX := (from.y - to.y) / length * width / 2
-		acrossY := (to.x - from.x) / length * width / 2
-		shape.MoveTo(scaled(from.x+acrossX), scaled(from.y+acrossY))
-		shape.LineTo(scaled(to.x+acrossX), scaled(to.y+acrossY))
-		shape.LineTo(scaled(to.x-acrossX), scaled(to.y-acrossY))
-		shape.LineTo(scaled(from.x-acrossX), scaled(from.y-acrossY))
-		shape.ClosePath()
+		r.stretch(points[i-1], points[i], width, c)
 	}
-	shape.Draw(r.image, bounds, image.NewUniform(c), image.Point{})
+}
+
+func (r *raster) stretch(from, to point, width float64, c color.RGBA) {
+	length := math.Hypot(to.x-from.x, to.y-from.y)
+	if length == 0 {
+		return
+	}
+	acrossX := (from.y - to.y) / length * width / 2
+	acrossY := (to.x - from.x) / length * width / 2
+
+	// Only the part of the image that the stretch may touch is worth looking at.
+	part := image.Rect(int(scaled(from.x)), int(scaled(from.y)), int(scaled(to.x)), int(scaled(to.y)))
+	part = part.Inset(-int(scaled(width)) - 1).Intersect(r.image.Bounds())
+	corner := func(x, y float64) (float32, float32) {
+		return scaled(x) - float32(part.Min.X), scaled(y) - float32(part.Min.Y)
+	}
+	shape := vector.NewRasterizer(part.Dx(), part.Dy())
+	shape.MoveTo(corner(from.x+acrossX, from.y+acrossY))
+	shape.LineTo(corner(to.x+acrossX, to.y+acrossY))
+	shape.LineTo(corner(to.x-acrossX, to.y-acrossY))
+	shape.LineTo(corner(from.x-acrossX, from.y-acrossY))
+	shape.ClosePath()
+	shape.Draw(r.image, part, image.NewUniform(c), image.Point{})
 }
 
 func (r *raster) text(at point, a anchor, words string) {

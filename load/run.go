@@ -22,6 +22,8 @@ type run struct {
 	meter    *meter
 	ledger   *ledger
 
+	abort context.CancelCauseFunc // ends the run without a report
+
 	name  string // begins the name of every user, so that runs do not meet
 	users atomic.Int64
 	begun atomic.Int64
@@ -31,15 +33,19 @@ type run struct {
 // if there is nothing to report; broken rules are in the report. A run that is
 // interrupted reports what it has.
 func Run(ctx context.Context, cfg Config) (*Report, error) {
+	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	cfg = cfg.withDefaults()
 	target, err := resolveTarget(ctx, cfg.Target, cfg.AllowRemote)
 	if err != nil {
 		return nil, err
 	}
+	defer target.sockets.CloseIdleConnections()
+	ctx, abort := context.WithCancelCause(ctx)
+	defer abort(nil)
 	r := &run{
+		abort:  abort,
 		cfg:    cfg,
 		target: target,
 		ledger: newLedger(),
@@ -49,19 +55,23 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		return nil, err
 	}
 
-	begin := time.Now()
-	usage := r.load(ctx)
+	usage := newUsageMeter(r.serverPID())
+	start := time.Now()
+	r.load(ctx, start, usage)
 	took := r.meter.finish(time.Now())
 
+	if cause := context.Cause(ctx); errors.Is(cause, errNoSocket) {
+		return nil, cause
+	}
 	r.settle(ctx)
 	r.closeAccounts(ctx)
-	rules := r.ledger.judge(r.accounts, time.Since(begin), ctx.Err() != nil)
-	return r.report(begin, took, usage, rules), nil
+	rules := r.ledger.judge(r.accounts, time.Since(start), ctx.Err() != nil)
+	return r.report(start, took, usage, rules), nil
 }
 
-// load runs the loop to its end and returns what it cost.
-func (r *run) load(ctx context.Context) *usageMeter {
-	begin := time.Now().Add(r.cfg.Warmup)
+// load runs the loop from start to its end, under the eyes of a usageMeter.
+func (r *run) load(ctx context.Context, start time.Time, usage *usageMeter) {
+	begin := start.Add(r.cfg.Warmup)
 	calls, cancelCalls := context.WithCancel(ctx)
 	defer cancelCalls()
 	var end time.Time
@@ -74,11 +84,10 @@ func (r *run) load(ctx context.Context) *usageMeter {
 	}
 	r.meter = newMeter(begin, end)
 
-	usage := newUsageMeter(r.serverPID())
 	var watchers sync.WaitGroup
 	watching, stopWatching := context.WithCancel(ctx)
 	watchers.Go(func() { usage.watch(watching, begin, end) })
-	watchers.Go(func() { r.watchProgress(watching, begin, end) })
+	watchers.Go(func() { r.watchProgress(watching, start, end) })
 	// Buyers whose result is late are not waited for longer than the rest.
 	patience := context.AfterFunc(loop, func() {
 		if sleep(calls, r.cfg.Settle) {
@@ -87,14 +96,13 @@ func (r *run) load(ctx context.Context) *usageMeter {
 	})
 
 	if r.cfg.Rate > 0 {
-		r.openLoop(loop, calls)
+		r.openLoop(loop, calls, start)
 	} else {
 		r.closedLoop(loop, calls)
 	}
 	patience()
 	stopWatching()
 	watchers.Wait()
-	return usage
 }
 
 // begin takes one of the purchases that may begin.
@@ -115,25 +123,22 @@ func (r *run) learn(requestID string, p purchase) {
 
 // notAccepted enters what is not a 202, and returns how long to pause.
 func (r *run) notAccepted(o order, err error) time.Duration {
+	if mayBeAccepted(err) {
+		r.ledger.unanswered(o)
+	}
 	refused := (*refusal)(nil)
 	if !errors.As(err, &refused) {
-		if !neverSent(err) {
-			r.ledger.unanswered(o)
-		}
 		r.meter.failed(errorKind(err))
 		return networkPause
 	}
-	if refused.atTheDoor() {
-		r.meter.outcome(refused.Code + " (at the door)")
-		if refused.Code == reasonSoldOut {
-			r.ledger.soldOut(o)
-		}
+	if !refused.atTheDoor() {
+		r.meter.failed(refused.kind())
 		return refused.retryAfter
 	}
-	if refused.ambiguous() {
-		r.ledger.unanswered(o)
+	r.meter.outcome(refused.Code + " (at the door)")
+	if refused.Code == reasonSoldOut {
+		r.ledger.soldOut(o)
 	}
-	r.meter.failed(refused.kind())
 	return refused.retryAfter
 }
 
@@ -149,5 +154,9 @@ func (c Config) describe() string {
 	if c.Rate > 0 {
 		return fmt.Sprintf("open loop, %g purchases/s, follow by %s", c.Rate, c.Follow)
 	}
-	return fmt.Sprintf("closed loop, %d buyers, follow by %s", c.Buyers, c.Follow)
+	buyers := "buyers"
+	if c.Buyers == 1 {
+		buyers = "buyer"
+	}
+	return fmt.Sprintf("closed loop, %d %s, follow by %s", c.Buyers, buyers, c.Follow)
 }

@@ -1,0 +1,32 @@
+package http
+
+import "github.com/google/uuid"
+
+// Waiters is how many wait for a request at this moment.
+func (h *Hub) Waiters(id uuid.UUID) int {
+	shard := h.shard(id)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	if e, ok := shard.entries[id]; ok {
+		return len(e.waiters)
+	}
+	return 0
+}
+
+// Knows reports whether the hub keeps anything of a request.
+func (h *Hub) Knows(id uuid.UUID) bool {
+	shard := h.shard(id)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	_, ok := shard.entries[id]
+	return ok
+}
+
+// ProblemStatuses are the codes of the API with their HTTP statuses.
+func ProblemStatuses() map[string]int {
+	statuses := make(map[string]int, len(problems))
+	for code, known := range problems {
+		statuses[code] = known.status
+	}
+	return statuses
+}

@@ -1,0 +1,89 @@
+package http_test
+
+import (
+	"context"
+	stdhttp "net/http"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+// Clients that come and leave leave nothing behind (FAULTS 25): some before they
+// are answered, some after the first event, some in the middle of a long poll. It
+// counts the goroutines of the process, so no other test may run beside it.
+//
+//nolint:paralleltest // see above
+func TestServer_ClientsLeave(t *testing.T) {
+	n := startIdleNode(t)
+	id := n.buy(t, n.sale(t, 10, 1), by("42")).RequestID
+	request := uuid.MustParse(id)
+	n.comeAndLeave(t, id, 100) // whatever is made once is made now
+	eventually(t, "the first have left", func() bool { return n.hub.Waiters(request) == 0 })
+	before := n.goroutines()
+
+	n.comeAndLeave(t, id, 2_000)
+
+	eventually(t, "nobody waits", func() bool { return n.hub.Waiters(request) == 0 })
+	after := 0
+	eventually(t, "the goroutines end", func() bool {
+		after = n.goroutines()
+		return after <= before+5
+	})
+	t.Logf("%d goroutines before, %d after", before, after)
+	if p := n.get(t, "/purchases/"+id).purchase(t, stdhttp.StatusOK); p.Status != "processing" {
+		t.Errorf("got %+v", p)
+	}
+}
+
+// goroutines counts those that run while the client keeps no connection.
+func (n *node) goroutines() int {
+	n.http.CloseIdleConnections()
+	return runtime.NumGoroutine()
+}
+
+// comeAndLeave connects so often, some at a time, and leaves without a result.
+func (n *node) comeAndLeave(t *testing.T, id string, times int) {
+	t.Helper()
+	turns := make(chan int)
+	var clients sync.WaitGroup
+	for range 20 {
+		clients.Go(func() {
+			for turn := range turns {
+				n.comeOnce(t, id, turn)
+			}
+		})
+	}
+	for turn := range times {
+		turns <- turn
+	}
+	close(turns)
+	clients.Wait()
+}
+
+func (n *node) comeOnce(t *testing.T, id string, turn int) {
+	t.Helper()
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	switch turn % 4 {
+	case 0: // leaves before the answer, or in its middle
+		go func() { runtime.Gosched(); leave() }()
+		if response, err := n.send(ctx, stdhttp.MethodGet, "/purchases/"+id+"/events", ""); err == nil {
+			_ = response.Body.Close()
+		}
+	case 1: // leaves a long poll
+		go func() { runtime.Gosched(); leave() }()
+		_, _ = n.try(ctx, stdhttp.MethodGet, "/purchases/"+id+"?wait=30s", "") // it left
+	default: // leaves a stream after its first bytes
+		response, err := n.send(ctx, stdhttp.MethodGet, "/purchases/"+id+"/events", "")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if _, err := response.Body.Read(make([]byte, 1)); err != nil {
+			t.Error(err)
+		}
+		_ = response.Body.Close()
+	}
+}
