@@ -191,21 +191,9 @@ func (u *Upkeep) sweepBelow(ctx context.Context, horizon int64) error {
 
 // enqueueLost makes jobs for those of the transactions that have none.
 func (u *Upkeep) enqueueLost(ctx context.Context, tx pgx.Tx, undecided []queries.GetUndecidedTransactionsRow) error {
-	ids := make([]int64, len(undecided))
-	for i, t := range undecided {
-		ids[i] = t.TransactionID
-	}
-	present, err := queries.New(tx).GetInboxTransactions(ctx, ids)
-	if err != nil {
-		return err
-	}
-	has := make(map[queries.GetInboxTransactionsRow]bool, len(present))
-	for _, job := range present {
-		has[job] = true
-	}
 	var jobs []river.InsertManyParams
 	for _, t := range undecided {
-		if !has[queries.GetInboxTransactionsRow{SaleID: t.SaleID, TransactionID: t.TransactionID}] {
+		if !t.HasJob {
 			jobs = append(jobs, river.InsertManyParams{Args: DecideArgs{
 				SaleID: t.SaleID, TransactionID: t.TransactionID, Count: int(t.Count),
 			}})
@@ -215,6 +203,6 @@ func (u *Upkeep) enqueueLost(ctx context.Context, tx pgx.Tx, undecided []queries
 		return nil
 	}
 	u.logger.Error("requests had lost their jobs; made new ones", "jobs", len(jobs))
-	_, err = u.river.InsertManyFastTx(ctx, tx, jobs)
+	_, err := u.river.InsertManyTx(ctx, tx, jobs)
 	return err
 }

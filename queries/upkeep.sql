@@ -42,23 +42,26 @@ for update skip locked;
 update checkpoints set transaction_id = @transaction_id where name = @name;
 
 -- name: GetUndecidedTransactions :many
--- Which transactions in a range accepted requests that nobody has decided.
-select e.sale_id, e.transaction_id, count(*)::integer as count
-from events e
-where e.transaction_id > @after::bigint
-    and e.transaction_id < @before::bigint
-    and e.type = 'PurchaseRequested'
-    and not exists (select from events d where d.stream_id = e.stream_id and d.version = 2)
-group by e.sale_id, e.transaction_id
-order by e.transaction_id;
-
--- name: GetInboxTransactions :many
--- Which of these transactions have a decide job that will still run.
-select distinct (args->>'saleId')::bigint as sale_id, (args->>'transactionId')::bigint as transaction_id
-from river_job
-where kind = 'decide'
-    and state <> 'completed'
-    and (args->>'transactionId')::bigint = any(@transaction_ids::bigint[]);
+-- Which transactions in a range accepted requests that nobody has decided, and
+-- whether a job will decide them. One statement, so one snapshot: a decision and
+-- the end of its job are seen together or not at all.
+select u.sale_id, u.transaction_id, u.count,
+    exists (
+        select from river_job j
+        where j.kind = 'decide'
+            and j.state <> 'completed'
+            and j.args @> jsonb_build_object('saleId', u.sale_id, 'transactionId', u.transaction_id)
+    )::boolean as has_job
+from (
+    select e.sale_id, e.transaction_id, count(*)::integer as count
+    from events e
+    where e.transaction_id > @after::bigint
+        and e.transaction_id < @before::bigint
+        and e.type = 'PurchaseRequested'
+        and not exists (select from events d where d.stream_id = e.stream_id and d.version = 2)
+    group by e.sale_id, e.transaction_id
+) u
+order by u.transaction_id;
 
 -- name: GetOrCreateSecret :one
 with created as (

@@ -9,40 +9,6 @@ import (
 	"context"
 )
 
-const getInboxTransactions = `-- name: GetInboxTransactions :many
-select distinct (args->>'saleId')::bigint as sale_id, (args->>'transactionId')::bigint as transaction_id
-from river_job
-where kind = 'decide'
-    and state <> 'completed'
-    and (args->>'transactionId')::bigint = any($1::bigint[])
-`
-
-type GetInboxTransactionsRow struct {
-	SaleID        int64
-	TransactionID int64
-}
-
-// Which of these transactions have a decide job that will still run.
-func (q *Queries) GetInboxTransactions(ctx context.Context, transactionIds []int64) ([]GetInboxTransactionsRow, error) {
-	rows, err := q.db.Query(ctx, getInboxTransactions, transactionIds)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []GetInboxTransactionsRow
-	for rows.Next() {
-		var i GetInboxTransactionsRow
-		if err := rows.Scan(&i.SaleID, &i.TransactionID); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const getOrCreateSecret = `-- name: GetOrCreateSecret :one
 with created as (
     insert into secrets (name, value) values ($1, $2)
@@ -68,14 +34,23 @@ func (q *Queries) GetOrCreateSecret(ctx context.Context, arg GetOrCreateSecretPa
 }
 
 const getUndecidedTransactions = `-- name: GetUndecidedTransactions :many
-select e.sale_id, e.transaction_id, count(*)::integer as count
-from events e
-where e.transaction_id > $1::bigint
-    and e.transaction_id < $2::bigint
-    and e.type = 'PurchaseRequested'
-    and not exists (select from events d where d.stream_id = e.stream_id and d.version = 2)
-group by e.sale_id, e.transaction_id
-order by e.transaction_id
+select u.sale_id, u.transaction_id, u.count,
+    exists (
+        select from river_job j
+        where j.kind = 'decide'
+            and j.state <> 'completed'
+            and j.args @> jsonb_build_object('saleId', u.sale_id, 'transactionId', u.transaction_id)
+    )::boolean as has_job
+from (
+    select e.sale_id, e.transaction_id, count(*)::integer as count
+    from events e
+    where e.transaction_id > $1::bigint
+        and e.transaction_id < $2::bigint
+        and e.type = 'PurchaseRequested'
+        and not exists (select from events d where d.stream_id = e.stream_id and d.version = 2)
+    group by e.sale_id, e.transaction_id
+) u
+order by u.transaction_id
 `
 
 type GetUndecidedTransactionsParams struct {
@@ -87,9 +62,12 @@ type GetUndecidedTransactionsRow struct {
 	SaleID        int64
 	TransactionID int64
 	Count         int32
+	HasJob        bool
 }
 
-// Which transactions in a range accepted requests that nobody has decided.
+// Which transactions in a range accepted requests that nobody has decided, and
+// whether a job will decide them. One statement, so one snapshot: a decision and
+// the end of its job are seen together or not at all.
 func (q *Queries) GetUndecidedTransactions(ctx context.Context, arg GetUndecidedTransactionsParams) ([]GetUndecidedTransactionsRow, error) {
 	rows, err := q.db.Query(ctx, getUndecidedTransactions, arg.After, arg.Before)
 	if err != nil {
@@ -99,7 +77,12 @@ func (q *Queries) GetUndecidedTransactions(ctx context.Context, arg GetUndecided
 	var items []GetUndecidedTransactionsRow
 	for rows.Next() {
 		var i GetUndecidedTransactionsRow
-		if err := rows.Scan(&i.SaleID, &i.TransactionID, &i.Count); err != nil {
+		if err := rows.Scan(
+			&i.SaleID,
+			&i.TransactionID,
+			&i.Count,
+			&i.HasJob,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
