@@ -14,11 +14,13 @@ help: ## show this list
 run: need-postgres build ## start the service with a sale to try, and its own Postgres unless DATABASE_URL is set
 	@exec bin/seckill serve --demo
 
+# One package at a time: the tests that freeze and kill processes have deadlines,
+# and two cores are soon full.
 test: ## run all tests; installs Postgres, and Chromium for the browser tests, if missing
 	@scripts/need-postgres.sh
 	@scripts/need-chromium.sh
 	@if scripts/need-cc.sh; then export CGO_ENABLED=1 race=-race; fi; \
-		set -x; go test $$race -timeout 15m ./...
+		set -x; go test $$race -p 1 -timeout 15m ./...
 
 check: ## what must hold before the tests: format, lint, generated code, scripts
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not gofmt-ed:" $$unformatted; exit 1; }

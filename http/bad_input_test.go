@@ -186,6 +186,7 @@ func TestServer_GetPurchase_NotFound(t *testing.T) {
 	t.Parallel()
 	n := startIdleNode(t)
 	sale := n.sale(t, 10, 1)
+	known := n.buy(t, sale, by("42")).RequestID
 	for name, id := range map[string]string{
 		"Unknown":          "01938c5e-7a3b-7c21-9f4e-2b6d8a1c3e5f",
 		"Nil":              "00000000-0000-0000-0000-000000000000",
@@ -194,10 +195,11 @@ func TestServer_GetPurchase_NotFound(t *testing.T) {
 		"TooShort":         "01938c5e-7a3b-7c21-9f4e-2b6d8a1c3e5",
 		"TooLong":          "01938c5e-7a3b-7c21-9f4e-2b6d8a1c3e5f0",
 		"NotHexadecimal":   "01938c5e-7a3b-7c21-9f4e-2b6d8a1c3e5g",
-		"WithoutHyphens":   "01938c5e7a3b7c219f4e2b6d8a1c3e5f",
-		"InBraces":         "%7B01938c5e-7a3b-7c21-9f4e-2b6d8a1c3e5f%7D",
-		"AsURN":            "urn:uuid:01938c5e-7a3b-7c21-9f4e-2b6d8a1c3e5f",
+		"WithoutHyphens":   strings.ReplaceAll(known, "-", ""),
+		"InBraces":         "%7B" + known + "%7D",
+		"AsURN":            "urn:uuid:" + known,
 		"HyphensElsewhere": "01938c5e7-a3b-7c21-9f4e-2b6d8a1c3e5f",
+		"SpaceAtTheEnd":    known + "%20",
 		"Nul":              "%00",
 		"NotUTF8":          "%ff%fe",
 		"Quote":            "'%20or%20''='",

@@ -21,6 +21,12 @@ let outcome = { state: 'idle' };
 // Before this moment (by performance.now()) the service does not want to hear from this buyer again.
 let holdOff = 0;
 
+// Clicks that are closer than this are one press: the halves of a double click, or a key that is held down. The result may
+// come between them.
+const ONE_PRESS = 700;
+
+let clickedAt = -Infinity;
+
 translate(document);
 name.value = buyer.remembered();
 name.addEventListener('input', renaming);
@@ -96,8 +102,10 @@ function drawOthers(all, shownId) {
   view.drawOthers(others.slice(0, 4), clock.now());
 }
 
-function pressed() {
-  if (outcome.state === 'processing' || sales.phase(sale, clock.now()) !== 'open') {
+function pressed({ timeStamp }) {
+  const again = timeStamp - clickedAt < ONE_PRESS;
+  clickedAt = timeStamp;
+  if (again || outcome.state === 'processing' || sales.phase(sale, clock.now()) !== 'open') {
     return;
   }
   name.value = buyer.rename(name.value);
