@@ -63,7 +63,8 @@ func (w *DecideWorker) Work(ctx context.Context, job *river.Job[DecideArgs]) err
 		for _, id := range done.transactions {
 			decided[id] = true
 		}
-		if decided[job.Args.TransactionID] && (!done.busy || ctx.Err() != nil || time.Now().After(stopDraining)) {
+		goOn := done.busy && ctx.Err() == nil && time.Now().Before(stopDraining)
+		if decided[job.Args.TransactionID] && !goOn {
 			return nil
 		}
 	}
@@ -76,7 +77,7 @@ func (w *DecideWorker) afterFailure(ctx context.Context, job *river.Job[DecideAr
 	switch {
 	case own:
 		log.Warn("stopped draining a sale", "error", err)
-		return nil //nolint:nilerr // the others' jobs are tried again by whoever takes them
+		return nil
 	case !isDeterministic(err):
 		return fmt.Errorf("decide a batch: %w", err)
 	default:
