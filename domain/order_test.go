@@ -2,7 +2,6 @@ package domain_test
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -60,32 +59,57 @@ func drawSequence(t *rapid.T) int64 {
 	return rapid.Int64Range(0, domain.MaxOrderSequence).Draw(t, "n")
 }
 
-// A number that is read out or typed wrong is noticed.
-func TestOrderID_CheckDigit(t *testing.T) {
+// A number that is read out or typed wrong is noticed: each single wrong digit and
+// each swap of neighbours.
+func TestIsOrderID_CheckDigit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		id := []byte(strings.ReplaceAll(domain.OrderID(drawSequence(t)), "-", ""))
-		if !domain.OrderIDChecks(string(id)) {
+		id := domain.OrderID(drawSequence(t))
+		if !domain.IsOrderID(id) {
 			t.Fatalf("%s does not agree with its own check digit", id)
 		}
-		for i := range id {
+		places := []int{0, 1, 2, 4, 5, 6, 8, 9, 10} // between the hyphens
+		for n, i := range places {
 			for _, digit := range []byte(orderAlphabet) {
-				wrong := slices.Clone(id)
+				wrong := []byte(id)
 				wrong[i] = digit
-				if digit != id[i] && domain.OrderIDChecks(string(wrong)) {
+				if digit != id[i] && domain.IsOrderID(string(wrong)) {
 					t.Fatalf("%s passes for %s", wrong, id)
 				}
 			}
-			if i == 0 || id[i-1] == id[i] {
+			if n == 0 || id[places[n-1]] == id[i] {
 				continue
 			}
-			swapped := slices.Clone(id)
-			swapped[i-1], swapped[i] = id[i], id[i-1]
-			if domain.OrderIDChecks(string(swapped)) {
+			swapped := []byte(id)
+			swapped[places[n-1]], swapped[i] = id[i], id[places[n-1]]
+			if domain.IsOrderID(string(swapped)) {
 				t.Fatalf("%s passes for %s", swapped, id)
 			}
 		}
 	})
+}
+
+func TestIsOrderID_Form(t *testing.T) {
+	t.Parallel()
+	id := domain.OrderID(1) // 4KE-APG-W26
+	for name, text := range map[string]string{
+		"Empty":            "",
+		"WithoutHyphens":   strings.ReplaceAll(id, "-", ""),
+		"HyphenElsewhere":  "4KEA-PG-W26",
+		"OtherSeparator":   strings.ReplaceAll(id, "-", "_"),
+		"LowerCase":        strings.ToLower(id),
+		"TooShort":         id[:10],
+		"TooLong":          id + "0",
+		"SpaceAtTheEnd":    id + " ",
+		"LookAlikes":       "ILO-UUU-LIO",
+		"NotUTF8":          "\xff" + id[1:],
+		"HyphensForDigits": "-----------",
+		"Nul":              "\x00" + id[1:],
+	} {
+		if domain.IsOrderID(text) {
+			t.Errorf("%s: %q passes", name, text)
+		}
+	}
 }
 
 // How many orders there are is not to be read from two of their numbers:

@@ -38,6 +38,8 @@ func TestScheduleSale(t *testing.T) {
 		"OneUnit":                func(p *domain.SaleScheduled) { p.Stock = 1 },
 		"LargestStock":           func(p *domain.SaleScheduled) { p.Stock = domain.MaxStock },
 		"LargestLimit":           func(p *domain.SaleScheduled) { p.PerUserLimit = domain.MaxPerUserLimit },
+		"From1970":               func(p *domain.SaleScheduled) { p.OpensAt = time.Unix(0, 0) },
+		"Until9999":              func(p *domain.SaleScheduled) { p.ClosesAt = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC) },
 		"ShortestWindow":         func(p *domain.SaleScheduled) { p.ClosesAt = p.OpensAt.Add(time.Microsecond) },
 		"ShortestPaymentTimeout": func(p *domain.SaleScheduled) { p.PaymentTimeout = domain.Duration(time.Second) },
 		"LongestPaymentTimeout":  func(p *domain.SaleScheduled) { p.PaymentTimeout = domain.Duration(domain.MaxPaymentTimeout) },

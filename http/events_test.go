@@ -3,6 +3,7 @@ package http_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	stdhttp "net/http"
@@ -214,11 +215,7 @@ func TestServer_FollowPurchase_StalledReader(t *testing.T) {
 		n := startMemoryNode(t)
 		id := n.accept().RequestID
 		began := time.Now()
-		stalled, err := n.listener.dial(t.Context(), "", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer stalled.Close()
+		stalled := n.dial(t)
 		if _, err := fmt.Fprintf(stalled, "GET /purchases/%s/events HTTP/1.1\r\nHost: memory\r\n\r\n", id); err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +233,7 @@ func TestServer_FollowPurchase_StalledReader(t *testing.T) {
 			t.Errorf("the other reader was told after %s, want 3s", got)
 		}
 		time.Sleep(10 * time.Second)
-		if _, err := stalled.Read(make([]byte, 1)); err != io.EOF {
+		if _, err := stalled.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Errorf("reading on after the stall: %v, want the end: it should have been cut off", err)
 		}
 	})
@@ -271,8 +268,7 @@ func lastOf(t *testing.T, a answer) purchase {
 	t.Helper()
 	body := a.body
 	if strings.HasPrefix(a.header.Get("Content-Type"), "text/event-stream") {
-		lines := strings.Split(strings.TrimSpace(string(a.body)), "\n")
-		for _, line := range lines {
+		for line := range strings.Lines(string(a.body)) {
 			if data, ok := strings.CutPrefix(line, "data: "); ok {
 				body = []byte(data)
 			}

@@ -12,9 +12,8 @@ import (
 
 // Clients that come and leave leave nothing behind (FAULTS 25): some before they
 // are answered, some after the first event, some in the middle of a long poll. It
-// counts the goroutines of the process, so no other test may run beside it.
-//
-//nolint:paralleltest // see above
+// counts the goroutines of the process, so no other test may run beside it: it is
+// not parallel.
 func TestServer_ClientsLeave(t *testing.T) {
 	n := startIdleNode(t)
 	id := n.buy(t, n.sale(t, 10, 1), by("42")).RequestID

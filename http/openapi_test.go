@@ -84,7 +84,7 @@ func walk(t *testing.T, value any, at string, visit func(at string, object map[s
 
 func resolves(doc map[string]any, reference string) bool {
 	var value any = doc
-	for _, name := range strings.Split(strings.TrimPrefix(reference, "#/"), "/") {
+	for name := range strings.SplitSeq(strings.TrimPrefix(reference, "#/"), "/") {
 		object, ok := value.(map[string]any)
 		if !ok {
 			return false

@@ -1,0 +1,133 @@
+-- What the rules are about: the events, laid out, and what the buyers sent and
+-- were told. Nothing here is taken from the service's own queries.
+
+-- The terms of each sale.
+create temp table terms on commit drop as
+select
+    sale_id,
+    (data->>'goodsId')::bigint as goods_id,
+    data->>'name' as name,
+    (data->>'price')::bigint as price,
+    data->>'currency' as currency,
+    (data->>'stock')::bigint as stock,
+    (data->>'perUserLimit')::integer as per_user_limit,
+    (data->>'opensAt')::timestamptz as opens_at,
+    (data->>'closesAt')::timestamptz as closes_at,
+    (data->>'paymentTimeout')::interval as payment_timeout
+from events
+where type = 'SaleScheduled';
+
+-- What was accepted.
+create temp table requests on commit drop as
+select
+    stream_id as request_id,
+    sale_id,
+    data->>'userId' as user_id,
+    (data->>'quantity')::bigint as quantity,
+    recorded_at as accepted_at,
+    transaction_id,
+    position
+from events
+where type = 'PurchaseRequested';
+
+-- What was decided, with what had been sold and what the buyer held just before it
+-- in the order of decisions.
+create temp table decisions on commit drop as
+select
+    o.*,
+    coalesce(sum(o.units) over earlier_of_the_sale, 0) as sold_before,
+    coalesce(sum(o.units) over earlier_of_the_buyer, 0) as held_before
+from (
+    select
+        e.stream_id as request_id,
+        e.version,
+        r.sale_id,
+        r.user_id,
+        r.quantity,
+        r.accepted_at,
+        e.recorded_at as decided_at,
+        e.transaction_id,
+        e.position,
+        e.type = 'PurchaseConfirmed' as confirmed,
+        case when e.type = 'PurchaseConfirmed' then (e.data->>'quantity')::bigint else 0 end as units,
+        (e.data->>'amount')::bigint as amount,
+        e.data->>'currency' as currency,
+        e.data->>'orderId' as order_id,
+        (e.data->>'payBy')::timestamptz as pay_by,
+        e.data->>'reason' as reason,
+        (e.data->>'existingRequestId')::uuid as existing_request_id,
+        e.data->>'existingOrderId' as existing_order_id
+    from events e
+    join requests r on r.request_id = e.stream_id
+    where e.type in ('PurchaseConfirmed', 'PurchaseRejected')
+) o
+window
+    earlier_of_the_sale as (
+        partition by o.sale_id
+        order by o.transaction_id, o.position
+        rows between unbounded preceding and 1 preceding
+    ),
+    earlier_of_the_buyer as (
+        partition by o.sale_id, o.user_id
+        order by o.transaction_id, o.position
+        rows between unbounded preceding and 1 preceding
+    );
+create index on decisions (sale_id, user_id);
+create index on decisions (request_id);
+analyze decisions;
+
+-- Every answer and push that showed a purchase. Times are by the buyer's clock,
+-- which is the database's.
+create temp table told (
+    how text not null, -- post, long poll, short poll or sse
+    node text not null,
+    key text not null, -- of a post with an Idempotency-Key, else ''
+    sent_at timestamptz not null,
+    told_at timestamptz not null,
+    asked text not null, -- the request ID in the question, '' for a post
+    request_id uuid not null,
+    sale_id bigint not null,
+    user_id text not null,
+    quantity bigint not null,
+    status text not null,
+    success boolean,
+    reason text,
+    order_id text,
+    existing_request_id uuid,
+    existing_order_id text,
+    pay_by timestamptz,
+    accepted_at timestamptz,
+    decided_at timestamptz
+) on commit drop;
+
+-- Every POST.
+create temp table sent (
+    sale_id bigint not null,
+    user_id text not null,
+    quantity bigint not null,
+    key text not null -- '' for none
+) on commit drop;
+
+-- Every POST that was refused for good.
+create temp table refused (
+    sale_id bigint not null,
+    user_id text not null,
+    quantity bigint not null,
+    code text not null,
+    sent_at timestamptz not null,
+    told_at timestamptz not null
+) on commit drop;
+
+-- Every answer that there is no such request.
+create temp table unknown (
+    asked uuid not null,
+    node text not null,
+    told_at timestamptz not null
+) on commit drop;
+
+-- When a node was frozen or without its database.
+create temp table disturbed (
+    node text not null,
+    since timestamptz not null,
+    until timestamptz not null
+) on commit drop;

@@ -1,0 +1,70 @@
+package acceptance_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// requireOutcomes fails the test unless a sale's purchases had each of these
+// outcomes: rules that nothing could break show nothing.
+func (s *service) requireOutcomes(t *testing.T, saleID int64, outcomes ...string) {
+	t.Helper()
+	rows, err := s.db.Query(t.Context(), `
+		select coalesce(reason, status), count(*) from purchase_results where sale_id = $1 group by 1`, saleID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := make(map[string]int)
+	var outcome string
+	var count int
+	if _, err := pgx.ForEachRow(rows, []any{&outcome, &count}, func() error {
+		counts[outcome] = count
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("sale %d: %v", saleID, counts)
+	for _, outcome := range outcomes {
+		if counts[outcome] == 0 {
+			t.Errorf("sale %d: no purchase ended with %s", saleID, outcome)
+		}
+	}
+}
+
+// awaitResult waits on a node for a result, by long poll.
+func (s *service) awaitResult(t *testing.T, n *node, requestID string) purchase {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	result, err := s.ask(ctx, n, requestID, 15*time.Second)
+	if err != nil {
+		t.Fatalf("ask node %s: %v", n.name, err)
+	}
+	if !result.decided() {
+		t.Fatalf("request %s is not decided after 15 s", requestID)
+	}
+	return result
+}
+
+// requireAnswers fails the test if a request was accepted whose buyer has got no
+// 202, though all were patient.
+func (s *service) requireAnswers(t *testing.T) {
+	t.Helper()
+	accepted := s.ledger.accepted()
+	rows, err := s.db.Query(t.Context(), "select stream_id::text from events where type = 'PurchaseRequested'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		if !accepted[id] {
+			t.Errorf("request %s was accepted, and its buyer not answered", id)
+		}
+	}
+}

@@ -1,0 +1,34 @@
+-- A sale's row shows its terms and the units that are free. Its revision has grown
+-- with every transaction that decided.
+with expected as (
+    select
+        t.sale_id,
+        t.goods_id,
+        t.name,
+        t.price,
+        t.currency,
+        t.stock,
+        t.stock - coalesce(d.sold, 0) as available,
+        t.per_user_limit,
+        t.opens_at,
+        t.closes_at,
+        (extract(epoch from t.payment_timeout) * 1e6)::bigint as payment_timeout_us,
+        coalesce(d.transactions, 0) as transactions
+    from terms t
+    left join (
+        select sale_id, sum(units) as sold, count(distinct transaction_id) as transactions
+        from decisions
+        group by sale_id
+    ) d using (sale_id)
+)
+select to_jsonb(e) as expected, to_jsonb(s) as stored
+from expected e
+full join sales s using (sale_id)
+where (
+        e.sale_id, e.goods_id, e.name, e.price, e.currency, e.stock, e.available,
+        e.per_user_limit, e.opens_at, e.closes_at, e.payment_timeout_us
+    ) is distinct from (
+        s.sale_id, s.goods_id, s.name, s.price, s.currency, s.stock, s.available,
+        s.per_user_limit, s.opens_at, s.closes_at, s.payment_timeout_us
+    )
+    or s.revision <= e.transactions
