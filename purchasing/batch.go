@@ -54,6 +54,9 @@ func (w *DecideWorker) decide(ctx context.Context, job *river.Job[DecideArgs], s
 	defer rollback(ctx, tx)
 
 	q := queries.New(tx)
+	if err := q.QueueForSale(ctx, queries.QueueForSaleParams{LockClass: saleLockClass, SaleID: job.Args.SaleID}); err != nil {
+		return done, fmt.Errorf("queue for sale %d: %w", job.Args.SaleID, err)
+	}
 	row, err := q.LockSale(ctx, job.Args.SaleID)
 	if err != nil {
 		return done, fmt.Errorf("lock sale %d: %w", job.Args.SaleID, err)

@@ -3,13 +3,16 @@
 
 -- name: LockWaitingJobs :many
 -- The jobs of a sale that wait for a worker, whatever time a node's clock put
--- on them; those that another worker is taking are passed over.
+-- on them; those that another worker is taking are passed over. So are those that
+-- were accepted after this transaction got its ID: an outcome must come after its
+-- request in the order of events.
 select id, (args->>'transactionId')::bigint as transaction_id, (args->>'count')::integer as count
 from river_job
 where kind = 'decide'
     and state in ('available', 'retryable', 'scheduled')
     and queue = @queue
     and (args->>'saleId')::bigint = @sale_id::bigint
+    and (args->>'transactionId')::bigint < (select current_transaction_id())
 order by id
 limit @max_jobs
 for update skip locked;
@@ -21,7 +24,8 @@ from river_job
 where kind = 'decide'
     and state = 'running'
     and queue = @queue
-    and (args->>'saleId')::bigint = @sale_id::bigint;
+    and (args->>'saleId')::bigint = @sale_id::bigint
+    and (args->>'transactionId')::bigint < (select current_transaction_id());
 
 -- name: DeleteJobs :exec
 delete from river_job where id = any(@ids::bigint[]);

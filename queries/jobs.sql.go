@@ -25,6 +25,7 @@ where kind = 'decide'
     and state = 'running'
     and queue = $1
     and (args->>'saleId')::bigint = $2::bigint
+    and (args->>'transactionId')::bigint < (select current_transaction_id())
 `
 
 type GetRunningJobsParams struct {
@@ -67,6 +68,7 @@ where kind = 'decide'
     and state in ('available', 'retryable', 'scheduled')
     and queue = $1
     and (args->>'saleId')::bigint = $2::bigint
+    and (args->>'transactionId')::bigint < (select current_transaction_id())
 order by id
 limit $3
 for update skip locked
@@ -87,7 +89,9 @@ type LockWaitingJobsRow struct {
 // River's table is the inbox of each sale: the decide worker and the upkeep loop
 // read and change decide jobs here, beside River.
 // The jobs of a sale that wait for a worker, whatever time a node's clock put
-// on them; those that another worker is taking are passed over.
+// on them; those that another worker is taking are passed over. So are those that
+// were accepted after this transaction got its ID: an outcome must come after its
+// request in the order of events.
 func (q *Queries) LockWaitingJobs(ctx context.Context, arg LockWaitingJobsParams) ([]LockWaitingJobsRow, error) {
 	rows, err := q.db.Query(ctx, lockWaitingJobs, arg.Queue, arg.SaleID, arg.MaxJobs)
 	if err != nil {

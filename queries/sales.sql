@@ -5,6 +5,12 @@ select nextval('sale_ids')::bigint as sale_id, clock_timestamp()::timestamptz as
 insert into sales (sale_id, goods_id, name, price, currency, stock, available, per_user_limit, opens_at, closes_at, payment_timeout_us)
 values (@sale_id, @goods_id, @name, @price, @currency, @stock, @stock, @per_user_limit, @opens_at, @closes_at, @payment_timeout_us);
 
+-- name: QueueForSale :exec
+-- Waits for the sale's turn. The row's own lock would do, but for one thing: who
+-- waits for a row that is being updated is given a transaction ID before the lock,
+-- and may then wait again; the order of IDs would not be the order of locks.
+select pg_advisory_xact_lock(@lock_class::integer, hashint8(@sale_id::bigint));
+
 -- name: LockSale :one
 select * from sales
 where sale_id = @sale_id

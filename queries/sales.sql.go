@@ -239,6 +239,23 @@ func (q *Queries) NextSaleID(ctx context.Context) (NextSaleIDRow, error) {
 	return i, err
 }
 
+const queueForSale = `-- name: QueueForSale :exec
+select pg_advisory_xact_lock($1::integer, hashint8($2::bigint))
+`
+
+type QueueForSaleParams struct {
+	LockClass int32
+	SaleID    int64
+}
+
+// Waits for the sale's turn. The row's own lock would do, but for one thing: who
+// waits for a row that is being updated is given a transaction ID before the lock,
+// and may then wait again; the order of IDs would not be the order of locks.
+func (q *Queries) QueueForSale(ctx context.Context, arg QueueForSaleParams) error {
+	_, err := q.db.Exec(ctx, queueForSale, arg.LockClass, arg.SaleID)
+	return err
+}
+
 const updateSaleAvailable = `-- name: UpdateSaleAvailable :exec
 update sales
 set available = $1, revision = revision + 1
