@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -68,8 +69,17 @@ func startChromium(t *testing.T, language string) *chromium {
 	t.Cleanup(free)
 	ctx, end := chromedp.NewContext(allocator)
 	t.Cleanup(end)
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("start %s: %v", chromiumPath(), err)
-	}
+	begin(t, ctx, end)
 	return &chromium{ctx: ctx}
+}
+
+// begin starts the browser or the tab of a context. It lives as long as that
+// context, which can have no deadline for this reason.
+func begin(t *testing.T, ctx context.Context, end context.CancelFunc) {
+	t.Helper()
+	late := time.AfterFunc(startWithin, end)
+	defer late.Stop()
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start %s, or a tab in it, within %s: %v", chromiumPath(), startWithin, err)
+	}
 }

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// startWithin is how long the program may take to start.
+	// startWithin is how long the program, or a browser, may take to start.
 	startWithin = 30 * time.Second
-	// stopWithin is how long it may take to stop.
+	// stopWithin is how long the program may take to stop.
 	stopWithin = 15 * time.Second
 )
 

@@ -29,9 +29,7 @@ func (c *chromium) open(t *testing.T) *tab {
 			t.Logf("the tab recorded:\n%s", in.record)
 		}
 	})
-	if err := chromedp.Do(in.ctx); err != nil {
-		t.Fatalf("open a tab: %v", err)
-	}
+	begin(t, in.ctx, end)
 	return in
 }
 
