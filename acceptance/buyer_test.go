@@ -51,22 +51,14 @@ type buyer struct {
 	postPatience time.Duration
 }
 
-// buy sends the purchase and sees it through.
-func (b *buyer) buy(ctx context.Context, s *shop) {
+// buy sends the purchase and sees it through. It calls pressed once it is sent.
+func (b *buyer) buy(ctx context.Context, s *shop, pressed func()) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if b.leaves == leavesAtOnce {
-		ctx, cancel = context.WithTimeoutCause(ctx, b.leavesAfter, errLeft)
-		defer cancel()
-		_, _ = s.buy(ctx, b.node(b.postAt), b.order) // the buyer does not look
-		return
-	}
 	accepted, ok := b.submit(ctx, s)
-	if !ok {
-		return
-	}
+	pressed()
 	switch {
-	case b.leaves == leavesAccepted || accepted.decided():
+	case !ok || b.leaves == leavesAccepted || accepted.decided():
 	case b.leaves == leavesWaiting:
 		ctx, cancel = context.WithTimeoutCause(ctx, b.leavesAfter, errLeft)
 		defer cancel()
@@ -77,8 +69,14 @@ func (b *buyer) buy(ctx context.Context, s *shop) {
 }
 
 // submit sends the purchase, once or twice at once, until it is accepted. It
-// returns false if it is refused, or if there is no way to find out.
+// returns false if it is refused, or if the buyer does not find out.
 func (b *buyer) submit(ctx context.Context, s *shop) (purchase, bool) {
+	if b.leaves == leavesAtOnce {
+		ctx, cancel := context.WithTimeoutCause(ctx, b.leavesAfter, errLeft)
+		defer cancel()
+		_, _ = s.buy(ctx, b.node(b.postAt), b.order) // the buyer does not look
+		return purchase{}, false
+	}
 	if !b.doubleClicks {
 		return b.submitTo(ctx, s, b.postAt)
 	}

@@ -7,18 +7,24 @@ import (
 	"time"
 )
 
+// maxPressing is how many buyers of a crowd press the button at once. The others
+// come when there is room: a machine that is slow gets them more slowly, instead of
+// so many at once that nobody is served in time.
+const maxPressing = 300
+
 // crowd is many buyers who come one after the other at an even rate.
 type crowd struct {
 	begun  atomic.Int64
-	size   int
 	buyers sync.WaitGroup
+	room   chan struct{}
+	size   int
 }
 
-// send lets the buyers come, evenly over a time, whether or not the service keeps
-// up. They leave at the latest when the test ends.
+// send lets the buyers come, evenly over a time if there is room for them. They leave
+// at the latest when the test ends.
 func (s *shop) send(t *testing.T, buyers []*buyer, over time.Duration) *crowd {
 	t.Helper()
-	c := &crowd{size: len(buyers)}
+	c := &crowd{room: make(chan struct{}, maxPressing), size: len(buyers)}
 	t.Cleanup(c.gone)
 	ctx := t.Context()
 	start := time.Now()
@@ -33,8 +39,13 @@ func (s *shop) send(t *testing.T, buyers []*buyer, over time.Duration) *crowd {
 			}
 			due := int(min(1, float64(time.Since(start))/float64(over)) * float64(len(buyers)))
 			for ; next < due; next++ {
+				select {
+				case <-ctx.Done():
+					return
+				case c.room <- struct{}{}:
+				}
 				b := buyers[next]
-				c.buyers.Go(func() { b.buy(ctx, s) })
+				c.buyers.Go(func() { b.buy(ctx, s, func() { <-c.room }) })
 				c.begun.Add(1)
 			}
 		}

@@ -38,7 +38,7 @@ func TestFrozenNode(t *testing.T) {
 			nodes:        []*node{other},
 			postPatience: longPatience,
 		}
-		wg.Go(func() { b.buy(t.Context(), s.shop) })
+		wg.Go(func() { b.buy(t.Context(), s.shop, func() {}) })
 	}
 	result := s.awaitResult(t, other, first.RequestID)
 	wg.Wait()

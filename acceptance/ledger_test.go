@@ -144,3 +144,14 @@ func (l *ledger) accepted() map[string]bool {
 	}
 	return ids
 }
+
+// refusalsByCode counts the purchases that were refused at the door.
+func (l *ledger) refusalsByCode() map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	counts := make(map[string]int)
+	for _, r := range l.refusals {
+		counts[r.code]++
+	}
+	return counts
+}

@@ -17,7 +17,7 @@ import (
 )
 
 // readyWithin is how long a node may take to start; the first one migrates.
-const readyWithin = 30 * time.Second
+const readyWithin = time.Minute
 
 // node is one node of the service. What starts and ends it is for the test's
 // goroutine.

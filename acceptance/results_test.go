@@ -34,6 +34,19 @@ func (s *service) requireOutcomes(t *testing.T, saleID int64, outcomes ...string
 	}
 }
 
+// requireRefusals fails the test unless purchases were refused at the door with each
+// of these codes.
+func (s *service) requireRefusals(t *testing.T, codes ...string) {
+	t.Helper()
+	counts := s.ledger.refusalsByCode()
+	t.Logf("refused at the door: %v", counts)
+	for _, code := range codes {
+		if counts[code] == 0 {
+			t.Errorf("no purchase was refused with %s", code)
+		}
+	}
+}
+
 // awaitResult waits on a node for a result, by long poll.
 func (s *service) awaitResult(t *testing.T, n *node, requestID string) purchase {
 	t.Helper()

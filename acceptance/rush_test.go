@@ -14,8 +14,8 @@ func TestRush(t *testing.T) {
 		frozen = 9 * time.Second
 	)
 	s := startService(t, 3)
-	scarce := s.schedule(t, plan{Stock: 300, PerUserLimit: 1})
-	ample := s.schedule(t, plan{Stock: 3000, PerUserLimit: 2})
+	scarce := s.schedule(t, plan{Stock: 301, PerUserLimit: 2})
+	ample := s.schedule(t, plan{Stock: 3000, PerUserLimit: 1})
 	brief := s.schedule(t, plan{
 		Stock:        250,
 		PerUserLimit: 3,
@@ -23,8 +23,8 @@ func TestRush(t *testing.T) {
 		ClosesAt:     time.Now().Add(lasts * 3 / 4),
 	})
 	crowd := s.send(t, population(s.nodes,
-		demand{sale: scarce, purchases: 1400, users: 1000, maxQuantity: 1},
-		demand{sale: ample, purchases: 1600, users: 1300, maxQuantity: 3},
+		demand{sale: scarce, purchases: 1400, users: 1000, maxQuantity: 3},
+		demand{sale: ample, purchases: 1600, users: 1300, maxQuantity: 1},
 		demand{sale: brief, purchases: 1000, users: 800, maxQuantity: 3},
 	), lasts)
 
@@ -45,5 +45,6 @@ func TestRush(t *testing.T) {
 	s.conclude(t)
 	s.requireOutcomes(t, scarce, succeeded, "sold_out", "limit_exceeded")
 	s.requireOutcomes(t, ample, succeeded, "limit_exceeded")
-	s.requireOutcomes(t, brief, succeeded, "sold_out", "limit_exceeded")
+	s.requireOutcomes(t, brief, succeeded)
+	s.requireRefusals(t, "quantity_over_limit", "sale_closed", "sale_not_open")
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"strings"
 	"syscall"
 )
 
@@ -35,7 +36,8 @@ func kindOf(err error) string {
 		return timedOut
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		strings.Contains(err.Error(), "server closed idle connection"): // net/http does not export it
 		return "connection cut"
 	default:
 		return err.Error()
