@@ -77,6 +77,13 @@ func TestIsOrderID_CheckDigit(t *testing.T) {
 					t.Fatalf("%s passes for %s", wrong, id)
 				}
 			}
+			for _, stranger := range []byte("ILOUabcz- \x00\xff") {
+				wrong := []byte(id)
+				wrong[i] = stranger
+				if domain.IsOrderID(string(wrong)) {
+					t.Fatalf("%q passes, with what is no digit", wrong)
+				}
+			}
 			if n == 0 || id[places[n-1]] == id[i] {
 				continue
 			}
@@ -96,7 +103,8 @@ func TestIsOrderID_Form(t *testing.T) {
 		"Empty":            "",
 		"WithoutHyphens":   strings.ReplaceAll(id, "-", ""),
 		"HyphenElsewhere":  "4KEA-PG-W26",
-		"OtherSeparator":   strings.ReplaceAll(id, "-", "_"),
+		"FirstSeparator":   strings.Replace(id, "-", "_", 1),
+		"LastSeparator":    id[:7] + "_" + id[8:],
 		"LowerCase":        strings.ToLower(id),
 		"TooShort":         id[:10],
 		"TooLong":          id + "0",

@@ -65,9 +65,15 @@ func TestScheduleSale_Refused(t *testing.T) {
 		field  string
 		change func(*domain.SaleScheduled)
 	}{
-		"NoGoods":              {"goodsId", func(p *domain.SaleScheduled) { p.GoodsID = 0 }},
-		"NegativeGoods":        {"goodsId", func(p *domain.SaleScheduled) { p.GoodsID = -1 }},
-		"NameTooLong":          {"name", func(p *domain.SaleScheduled) { p.Name = strings.Repeat("秒", domain.MaxNameLength+1) }},
+		"NoGoods":         {"goodsId", func(p *domain.SaleScheduled) { p.GoodsID = 0 }},
+		"NegativeGoods":   {"goodsId", func(p *domain.SaleScheduled) { p.GoodsID = -1 }},
+		"NameTooLong":     {"name", func(p *domain.SaleScheduled) { p.Name = strings.Repeat("秒", domain.MaxNameLength+1) }},
+		"NameWithControl": {"name", func(p *domain.SaleScheduled) { p.Name = "a\x00b" }},
+		"NameNotUTF8":     {"name", func(p *domain.SaleScheduled) { p.Name = "a\xff" }},
+		"OpensBefore1970": {"opensAt", func(p *domain.SaleScheduled) { p.OpensAt = time.Unix(-1, 0) }},
+		"ClosesAfter9999": {"closesAt", func(p *domain.SaleScheduled) {
+			p.ClosesAt = time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -60*60))
+		}},
 		"PriceNegative":        {"price", func(p *domain.SaleScheduled) { p.Price = -1 }},
 		"PriceTooHigh":         {"price", func(p *domain.SaleScheduled) { p.Price = domain.MaxPrice + 1 }},
 		"NoCurrency":           {"currency", func(p *domain.SaleScheduled) { p.Currency = "" }},
