@@ -7,7 +7,7 @@ import (
 )
 
 // Duration is a time.Duration that reads and writes itself in JSON as Go writes
-// durations, for example "15m0s"; "15m" reads the same.
+// durations but without trailing zero units: "15m"; "15m0s" reads the same.
 type Duration time.Duration
 
 // MarshalJSON implements json.Marshaler.

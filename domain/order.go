@@ -18,7 +18,7 @@ const (
 	MaxOrderSequence = 1<<40 - 1
 )
 
-// OrderID is the readable number of the n-th order, for example "7K4-M29-QXP":
+// OrderID is the readable number of the n-th order, for example "4KE-APG-W26":
 // distinct for every n from 0 to MaxOrderSequence, without look-alike
 // characters, with a check digit last. The order of the numbers does not show
 // how many orders there are. It panics when n is out of range.

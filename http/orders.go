@@ -14,7 +14,7 @@ import (
 
 // OrderBody is an order as every answer shows it. What does not apply is absent.
 type OrderBody struct {
-	OrderID   string     `json:"orderId" example:"7K4-M29-QXP"`
+	OrderID   string     `json:"orderId" example:"4KE-APG-W26"`
 	RequestID string     `json:"requestId" example:"01938c5e-7a3b-7c21-9f4e-2b6d8a1c3e5f"`
 	SaleID    int64      `json:"saleId" example:"1001"`
 	GoodsID   int64      `json:"goodsId" example:"1001"`
@@ -30,7 +30,7 @@ type OrderBody struct {
 }
 
 type orderInput struct {
-	OrderID string `path:"orderId" example:"7K4-M29-QXP"`
+	OrderID string `path:"orderId" example:"4KE-APG-W26"`
 }
 
 type orderAnswer struct {

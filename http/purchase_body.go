@@ -20,7 +20,7 @@ type PurchaseBody struct {
 	Success           *bool      `json:"success,omitempty" doc:"Absent while processing." example:"true"`
 	Reason            string     `json:"reason,omitempty" enum:"sold_out,limit_exceeded,sale_not_open,sale_paused,sale_closed,internal" doc:"Why it failed."`
 	Message           string     `json:"message" doc:"For people; follows Accept-Language (zh-CN, en)." example:"You got it. Please pay in time."`
-	OrderID           string     `json:"orderId,omitempty" example:"7K4-M29-QXP"`
+	OrderID           string     `json:"orderId,omitempty" example:"4KE-APG-W26"`
 	ExistingRequestID string     `json:"existingRequestId,omitempty" doc:"With limit_exceeded: the request that the buyer won before."`
 	ExistingOrderID   string     `json:"existingOrderId,omitempty" doc:"With limit_exceeded: the order that the buyer has."`
 	PayBy             *time.Time `json:"payBy,omitempty" doc:"Until when the units are reserved."`

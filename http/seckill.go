@@ -37,7 +37,7 @@ type Envelope struct {
 type SeckillResult struct {
 	Status  string `json:"status" enum:"processing,succeeded,failed" example:"succeeded"`
 	Success bool   `json:"success" example:"true"`
-	OrderID string `json:"orderId" example:"7K4-M29-QXP"`
+	OrderID string `json:"orderId" example:"4KE-APG-W26"`
 	Msg     string `json:"msg" doc:"Why it failed; empty when won."`
 }
 
