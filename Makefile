@@ -4,7 +4,7 @@
 TOOL = go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: bench build check clean generate help need-postgres run soak test
+.PHONY: bench build check clean generate help need-postgres run test
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -21,10 +21,6 @@ test: ## run all tests; installs Postgres, and Chromium for the browser tests, i
 	@scripts/need-chromium.sh
 	@if scripts/need-cc.sh; then export CGO_ENABLED=1 race=-race; fi; \
 		set -x; go test $$race -p 1 -timeout 15m ./...
-
-# Not yet steady enough for every machine: what they wait for may not come in time.
-soak: need-postgres ## run the tests that restart the database and stop nodes under load
-	go test -race -tags soak -count=1 ./acceptance
 
 check: ## what must hold before the tests: format, lint, generated code, scripts
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not gofmt-ed:" $$unformatted; exit 1; }

@@ -124,10 +124,3 @@ create temp table unknown (
     node text not null,
     told_at timestamptz not null
 ) on commit drop;
-
--- When a node was frozen or without its database.
-create temp table disturbed (
-    node text not null,
-    since timestamptz not null,
-    until timestamptz not null
-) on commit drop;

@@ -19,12 +19,12 @@ func TestFrozenNode(t *testing.T) {
 	sale := s.schedule(t, plan{Stock: 20, PerUserLimit: 1})
 
 	// Whoever decides has the sale's lock and then waits here.
-	unlock := s.begin(t, "lock table orders in share mode")
+	lock := s.hold(t, "lock table orders in share mode")
 	first := s.accept(t, s.nodes[0], order{sale: sale, user: "first", quantity: 1})
-	victim := s.awaitWorker(t, sale)
+	victim := lock.awaitWorker(t, sale)
 	victim.freeze(t)
 	frozenAt := time.Now()
-	unlock()
+	lock.release()
 	if !s.isLocked(t, sale) {
 		t.Fatal("the frozen node does not hold the lock")
 	}

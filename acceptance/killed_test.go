@@ -13,12 +13,12 @@ func TestKilledNode(t *testing.T) {
 	s := startService(t, 2)
 	sale := s.schedule(t, plan{Stock: 1, PerUserLimit: 1})
 
-	unlock := s.begin(t, "select from sales where sale_id = $1 for no key update", sale)
+	lock := s.holdSale(t, sale)
 	accepted := s.accept(t, s.nodes[0], order{sale: sale, user: "42", quantity: 1})
-	victim := s.awaitWorker(t, sale)
+	victim := lock.awaitWorker(t, sale)
 	victim.kill()
 	killedAt := time.Now()
-	unlock()
+	lock.release()
 
 	survivor := s.otherThan(victim)
 	result := s.awaitResult(t, survivor, accepted.RequestID)

@@ -12,83 +12,96 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// begin opens a transaction on a connection of the test's own, executes a
-// statement in it, and returns what ends both.
-func (s *service) begin(t *testing.T, statement string, arguments ...any) (end func()) {
+// lock is what a transaction of the test's own keeps from the nodes.
+type lock struct {
+	connection *pgx.Conn
+	service    *service
+}
+
+// hold begins a transaction and executes the statement that takes the lock.
+func (s *service) hold(t *testing.T, statement string, arguments ...any) *lock {
 	t.Helper()
 	connection, err := pgx.Connect(t.Context(), s.database.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
-	end = func() { _ = connection.Close(context.Background()) } // it may be closed already
-	t.Cleanup(end)
+	l := &lock{connection: connection, service: s}
+	t.Cleanup(l.release)
 	if _, err := connection.Exec(t.Context(), "begin"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := connection.Exec(t.Context(), statement, arguments...); err != nil {
 		t.Fatal(err)
 	}
-	return end
+	return l
 }
 
-// worker returns the node whose worker runs the sale's only job and has just begun
-// to wait for a lock, nil if there is none. Such a node goes on waiting for a
-// second at least.
-func (s *service) worker(t *testing.T, saleID int64) *node {
+// holdSale takes a sale's lock.
+func (s *service) holdSale(t *testing.T, saleID int64) *lock {
 	t.Helper()
-	var client string
-	err := s.db.QueryRow(t.Context(), `
-		select coalesce(max(attempted_by[array_upper(attempted_by, 1)]), '') from river_job
-		where state = 'running'
-			and (args->>'saleId')::bigint = $1
-			and exists (
+	return s.hold(t, "select from sales where sale_id = $1 for no key update", saleID)
+}
+
+// release ends the transaction, and undoes what it has done.
+func (l *lock) release() {
+	_ = l.connection.Close(context.Background()) // it may be closed already
+}
+
+// awaitIntake waits until purchases that a node has taken in wait for the lock.
+func (l *lock) awaitIntake(t *testing.T) {
+	t.Helper()
+	eventually(t, 20*time.Second, "an intake waits for the lock", func() bool {
+		var waits bool
+		err := l.service.db.QueryRow(t.Context(), `
+			select exists (
 				select from pg_stat_activity
-				where datname = current_database()
-					and application_name = 'seckill decide'
-					and wait_event_type = 'Lock'
-					and query_start > clock_timestamp() - interval '500 milliseconds'
-			)`, saleID).Scan(&client)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts := strings.Split(client, "-") // host, which may have more of them, process ID, and chance
+				where application_name = 'seckill intake' and $1::integer = any(pg_blocking_pids(pid))
+			)`, l.connection.PgConn().PID()).Scan(&waits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return waits
+	})
+}
+
+// awaitWorker waits until a worker waits for the lock, with the only job of a sale in
+// its hands, and returns its node. The worker has just begun to wait: it goes on for a
+// second at least.
+func (l *lock) awaitWorker(t *testing.T, saleID int64) *node {
+	t.Helper()
+	var found *node
+	eventually(t, 20*time.Second, "a worker waits for the lock", func() bool {
+		var client string
+		err := l.service.db.QueryRow(t.Context(), `
+			select coalesce(max(attempted_by[array_upper(attempted_by, 1)]), '')
+			from river_job
+			where state = 'running'
+				and (args->>'saleId')::bigint = $1
+				and exists (
+					select from pg_stat_activity
+					where application_name = 'seckill decide'
+						and $2::integer = any(pg_blocking_pids(pid))
+						and query_start > clock_timestamp() - interval '500 milliseconds'
+				)`, saleID, l.connection.PgConn().PID()).Scan(&client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = l.service.nodeOf(client)
+		return found != nil
+	})
+	return found
+}
+
+// nodeOf returns the node whose name in the queue is given, nil if there is none. The
+// name is the host, which may contain hyphens, the process ID and chance.
+func (s *service) nodeOf(client string) *node {
+	parts := strings.Split(client, "-")
 	for _, n := range s.nodes {
 		if len(parts) > 2 && parts[len(parts)-2] == strconv.Itoa(n.process.Pid) {
 			return n
 		}
 	}
 	return nil
-}
-
-// awaitWorker waits until a node's worker waits for a lock, with the sale's only
-// job in its hands.
-func (s *service) awaitWorker(t *testing.T, saleID int64) *node {
-	t.Helper()
-	var found *node
-	eventually(t, 10*time.Second, "a worker waits for a lock", func() bool {
-		found = s.worker(t, saleID)
-		return found != nil
-	})
-	return found
-}
-
-// awaitWaitingIntake waits until a node that has taken purchases in waits for a lock.
-func (s *service) awaitWaitingIntake(t *testing.T) {
-	t.Helper()
-	eventually(t, 10*time.Second, "an intake waits for a lock", func() bool {
-		var waits bool
-		err := s.db.QueryRow(t.Context(), `
-			select exists (
-				select from pg_stat_activity
-				where datname = current_database()
-					and application_name = 'seckill intake'
-					and wait_event_type = 'Lock'
-			)`).Scan(&waits)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return waits
-	})
 }
 
 // isLocked reports whether somebody holds a sale's lock.

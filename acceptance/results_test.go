@@ -2,6 +2,7 @@ package acceptance_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -75,9 +76,8 @@ func (s *service) requireAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range ids {
-		if !accepted[id] {
-			t.Errorf("request %s was accepted, and its buyer not answered", id)
-		}
+	unanswered := slices.DeleteFunc(ids, func(id string) bool { return accepted[id] })
+	if len(unanswered) > 0 {
+		t.Errorf("%d requests were accepted whose buyers were not answered, the first of them %s", len(unanswered), unanswered[0])
 	}
 }

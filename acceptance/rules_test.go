@@ -95,7 +95,6 @@ func (l *ledger) copyTo(ctx context.Context, tx pgx.Tx) error {
 			return []any{r.sale, r.user, r.quantity, r.code, r.sentAt, r.toldAt}
 		})},
 		{"unknown", rowsOf(l.notFound, func(n notFound) []any { return []any{n.asked, n.node, n.toldAt} })},
-		{"disturbed", rowsOf(l.disturbances, func(d disturbance) []any { return []any{d.node, d.since, d.until} })},
 	} {
 		columns, err := columnsOf(ctx, tx, table.name)
 		if err != nil {

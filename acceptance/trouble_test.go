@@ -3,13 +3,9 @@ package acceptance_test
 import (
 	"errors"
 	"io"
-	"maps"
 	"strings"
 	"syscall"
 )
-
-// timedOut is the kind of trouble of a call that was given up.
-const timedOut = "time-out"
 
 // trouble is a kind of failed call.
 type trouble struct{ kind, how, node string }
@@ -33,7 +29,7 @@ func kindOf(err error) string {
 	case ok:
 		return answered.Error()
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return timedOut
+		return "time-out"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
@@ -55,11 +51,4 @@ func (l *ledger) count(kind string) int {
 		}
 	}
 	return total
-}
-
-// kinds is what kinds of trouble have been met, and how often.
-func (l *ledger) kinds() map[trouble]int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return maps.Clone(l.troubles)
 }

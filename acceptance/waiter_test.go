@@ -28,7 +28,7 @@ func (s *service) wait(t *testing.T, requestID string) []*waiter {
 		}))
 		eventually(t, 10*time.Second, "a stream has begun", func() bool { return s.ledger.toldBySSE(n.name, requestID) })
 		waiters = append(waiters, s.waitBy(t, byLongPoll, n, func(ctx context.Context) (purchase, error) {
-			return s.ask(ctx, n, requestID, 25*time.Second)
+			return s.ask(ctx, n, requestID, 30*time.Second)
 		}))
 	}
 	return waiters
@@ -37,7 +37,7 @@ func (s *service) wait(t *testing.T, requestID string) []*waiter {
 func (s *service) waitBy(t *testing.T, how string, n *node, follow func(context.Context) (purchase, error)) *waiter {
 	t.Helper()
 	w := &waiter{done: make(chan struct{}), how: how, node: n}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
 	go func() {
 		defer close(w.done)
 		w.result, w.err = follow(ctx)
