@@ -30,13 +30,16 @@ func OpenPools(ctx context.Context, databaseURL string) (*Pools, error) {
 		pool     **pgxpool.Pool
 		name     string
 		maxConns int32
+		idleFor  string // how long a transaction may wait for its node
 	}{
-		{&pools.Decide, "decide", 8},
-		{&pools.Intake, "intake", 4},
-		{&pools.Read, "read", 6},
-		{&pools.River, "river", 6},
+		{&pools.Decide, "decide", 8, "5s"},
+		// A node that is frozen in the middle of intake holds idempotency keys, and
+		// whoever sends them again to another node waits, with all of their batch.
+		{&pools.Intake, "intake", 4, "1s"},
+		{&pools.Read, "read", 6, "5s"},
+		{&pools.River, "river", 6, "5s"},
 	} {
-		pool, err := openPool(ctx, databaseURL, budget.name, budget.maxConns)
+		pool, err := openPool(ctx, databaseURL, budget.name, budget.maxConns, budget.idleFor)
 		if err != nil {
 			pools.Close()
 			return nil, err
@@ -59,7 +62,7 @@ func (p *Pools) Close() {
 	}
 }
 
-func openPool(ctx context.Context, databaseURL, name string, maxConns int32) (*pgxpool.Pool, error) {
+func openPool(ctx context.Context, databaseURL, name string, maxConns int32, idleFor string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(databaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("parse database URL: %w", err)
@@ -79,7 +82,7 @@ func openPool(ctx context.Context, databaseURL, name string, maxConns int32) (*p
 	maps.Copy(config.ConnConfig.RuntimeParams, map[string]string{
 		"application_name":                    "seckill " + name,
 		"client_connection_check_interval":    "1s",
-		"idle_in_transaction_session_timeout": "5s",
+		"idle_in_transaction_session_timeout": idleFor,
 		"lock_timeout":                        "2s",
 		"statement_timeout":                   "5s",
 		"tcp_keepalives_idle":                 "5",

@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	flushTimeout  = 3 * time.Second
-	flushAttempts = 3
-	flushPause    = 100 * time.Millisecond
+	// flushTimeout bounds one attempt, and flushFor all attempts together.
+	flushTimeout = 2 * time.Second
+	flushFor     = 4 * time.Second
+	flushPause   = 200 * time.Millisecond
 )
 
 // flush takes a batch in, and answers every one of its callers.
@@ -26,18 +27,19 @@ const (
 // what is there already, so it either finds the batch or takes it in; should the
 // first transaction still be committing, the primary key makes the second wait.
 func (i *Intake) flush(batch []*pending) {
-	var err error
-	for attempt := range flushAttempts {
-		if attempt > 0 {
-			time.Sleep(flushPause << attempt)
+	ctx, cancel := context.WithTimeout(context.Background(), flushFor)
+	defer cancel()
+	err := i.take(ctx, batch)
+	for pause := flushPause; err != nil && !isDeterministic(err) && ctx.Err() == nil; pause *= 2 {
+		i.logger.Warn("could not take purchases in", "count", len(batch), "error", err)
+		select {
+		case <-time.After(pause):
+			err = i.take(ctx, batch)
+		case <-ctx.Done():
 		}
-		if err = i.take(batch); err == nil {
-			return
-		}
-		if isDeterministic(err) {
-			break
-		}
-		i.logger.Warn("could not take purchases in", "count", len(batch), "attempt", attempt+1, "error", err)
+	}
+	if err == nil {
+		return
 	}
 	if isDeterministic(err) && len(batch) > 1 {
 		// One request that the database cannot take must not keep out its neighbours.
@@ -56,8 +58,8 @@ func (i *Intake) flush(batch []*pending) {
 
 // take takes a batch in by one transaction: the idempotency keys, the events and
 // one job for each sale. After the commit it answers the callers.
-func (i *Intake) take(batch []*pending) error {
-	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+func (i *Intake) take(ctx context.Context, batch []*pending) error {
+	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
 	tx, err := i.pool.Begin(ctx)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,6 +22,9 @@ const (
 	flushers = 2
 	// queueLength is how many purchases may wait to be taken in; more are refused.
 	queueLength = 8192
+	// queuePatience is how long a purchase waits to be taken in. Then it is refused:
+	// the database cannot keep up, and the buyer should not hang on.
+	queuePatience = time.Second
 )
 
 var (
@@ -101,9 +105,13 @@ type Intake struct {
 // pending is a request that waits for its transaction.
 type pending struct {
 	Request
-	id   uuid.UUID
-	done chan outcome // of one
+	id    uuid.UUID
+	done  chan outcome // of one
+	begun atomic.Bool  // a flusher has it, or its caller took it back
 }
+
+// begin claims the request for the one who takes it in or back: the first.
+func (p *pending) begin() bool { return p.begun.CompareAndSwap(false, true) }
 
 type outcome struct {
 	accepted Accepted
@@ -130,7 +138,8 @@ func NewIntake(pool *pgxpool.Pool, store *eventstore.Store, river *RiverClient, 
 // Submit takes a purchase in and returns once it is durable. Besides the errors
 // above it returns ErrSaleNotFound, *RefusedError, *QuantityError, and
 // *UnavailableError when the outcome is unknown. If the context ends first, the
-// request may be accepted all the same.
+// request may be accepted all the same. An answer comes within seconds, whatever
+// the database does.
 func (i *Intake) Submit(ctx context.Context, request Request) (Accepted, error) {
 	sale, reason, err := i.board.Sale(ctx, request.SaleID)
 	if err != nil {
@@ -154,11 +163,26 @@ func (i *Intake) Submit(ctx context.Context, request Request) (Accepted, error) 
 	if err := i.enqueue(p); err != nil {
 		return Accepted{}, err
 	}
-	select {
-	case o := <-p.done:
-		return o.accepted, o.err
-	case <-ctx.Done():
-		return Accepted{}, ctx.Err()
+	return i.await(ctx, p)
+}
+
+// await returns the request's outcome. It takes the request back if no flusher
+// has begun with it when the patience or the context ends.
+func (i *Intake) await(ctx context.Context, p *pending) (Accepted, error) {
+	patience := time.NewTimer(queuePatience)
+	defer patience.Stop()
+	for {
+		select {
+		case o := <-p.done:
+			return o.accepted, o.err
+		case <-patience.C:
+			if p.begin() {
+				return Accepted{}, ErrOverloaded
+			}
+		case <-ctx.Done():
+			p.begin()
+			return Accepted{}, ctx.Err()
+		}
 	}
 }
 
@@ -189,23 +213,31 @@ func (i *Intake) enqueue(p *pending) error {
 
 func (i *Intake) flushUntilClosed() {
 	for first := range i.queue {
-		i.flush(i.collect(first))
+		if batch := i.collect(first); len(batch) > 0 {
+			i.flush(batch)
+		}
 	}
 }
 
-// collect takes whatever else is waiting now, up to the largest batch.
+// collect takes whatever else is waiting now, up to the largest batch, without
+// what was taken back.
 func (i *Intake) collect(first *pending) []*pending {
-	batch := []*pending{first}
-	for len(batch) < i.maxBatch {
+	var batch []*pending
+	for p := first; ; {
+		if p.begin() {
+			batch = append(batch, p)
+		}
+		if len(batch) == i.maxBatch {
+			return batch
+		}
 		select {
-		case p, ok := <-i.queue:
+		case next, ok := <-i.queue:
 			if !ok {
 				return batch
 			}
-			batch = append(batch, p)
+			p = next
 		default:
 			return batch
 		}
 	}
-	return batch
 }

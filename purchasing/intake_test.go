@@ -211,3 +211,80 @@ func TestIntake_Bounded(t *testing.T) {
 		t.Errorf("%d events for %d accepted", events, accepted.Load()+1)
 	}
 }
+
+// While the database takes nothing, a buyer is not kept hanging: who is still
+// queued after a second is refused, for certain, and every answer comes in seconds.
+func TestIntake_RefusesWhatWaitsTooLong(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, postgrestest.New(t), 1)
+	sale := n.sale(t, 10, 1)
+	n.submit(t, sale, "first", 1) // the board knows the sale from here on
+	blocker, err := n.pools.Read.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := blocker.Exec(t.Context(), "set local idle_in_transaction_session_timeout = 0; lock table events in exclusive mode"); err != nil {
+		t.Fatal(err)
+	}
+	const callers = 10 // two flushers take one each, the others wait behind them
+	var overloaded, unavailable atomic.Int32
+	var wg sync.WaitGroup
+	for i := range callers {
+		wg.Go(func() {
+			start := time.Now()
+			_, err := n.intake.Submit(context.Background(), purchasing.Request{SaleID: sale, UserID: fmt.Sprint(i), Quantity: 1})
+			took := time.Since(start)
+			var unknown *purchasing.UnavailableError
+			switch {
+			case errors.Is(err, purchasing.ErrOverloaded):
+				overloaded.Add(1)
+				if took > 2*time.Second {
+					t.Errorf("refused after %s, want about a second", took)
+				}
+			case errors.As(err, &unknown):
+				unavailable.Add(1)
+				if took > 6*time.Second {
+					t.Errorf("answered after %s, want about four seconds", took)
+				}
+			default:
+				t.Errorf("got %v while the database takes nothing", err)
+			}
+		})
+	}
+	wg.Wait()
+	if err := blocker.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if overloaded.Load() != callers-2 || unavailable.Load() != 2 {
+		t.Errorf("%d overloaded and %d unavailable, want %d and 2", overloaded.Load(), unavailable.Load(), callers-2)
+	}
+	n.submit(t, sale, "last", 1) // what was refused is not taken in before it
+	if users := value[string](t, n, "select string_agg(data->>'userId', ' ' order by position) from events where type = 'PurchaseRequested'"); users != "first last" {
+		t.Errorf("taken in: %s; want only first and last", users)
+	}
+}
+
+// A node that is frozen in the middle of intake holds the keys that it claimed.
+// Whoever sends one again to another node gets in soon all the same.
+func TestIntake_KeyHeldByAFrozenNode(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, postgrestest.New(t), 500)
+	sale := n.sale(t, 10, 1)
+	frozen, err := n.pools.Intake.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = frozen.Rollback(t.Context()) }()
+	if _, err := frozen.Exec(t.Context(), `insert into idempotency_keys (user_id, key, request_id, body_hash)
+		values ('42', 'again', gen_random_uuid(), 'same')`); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	accepted, err := n.intake.Submit(t.Context(), purchasing.Request{SaleID: sale, UserID: "42", Quantity: 1, Key: "again", BodyHash: []byte("same")})
+	if err != nil || accepted.Replay {
+		t.Errorf("got %+v and %v, want a new request: the first was never committed", accepted, err)
+	}
+	if took := time.Since(start); took > 1800*time.Millisecond {
+		t.Errorf("it took %s, want about a second", took)
+	}
+}

@@ -37,7 +37,7 @@ func (c *ServeCmd) Validate() error {
 
 // Run serves until the context ends.
 func (c *ServeCmd) Run(ctx context.Context) (err error) {
-	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	logger := slog.New(newDampedHandler(slog.NewTextHandler(os.Stderr, nil), time.Now))
 	listener, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
