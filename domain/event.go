@@ -23,6 +23,8 @@ func Decode(eventType string, data []byte) Event {
 		return decode[PurchaseConfirmed](data)
 	case "PurchaseRejected":
 		return decode[PurchaseRejected](data)
+	case "PurchasesTurnedAway":
+		return decode[PurchasesTurnedAway](data)
 	case "SaleScheduled":
 		return decode[SaleScheduled](data)
 	default:

@@ -44,6 +44,10 @@ var stored = map[string]struct {
 		},
 		`{"reason":"limit_exceeded","existingRequestId":"01938c5e-7a3b-7c21-9f4e-2b6d8a1c3e5f","existingOrderId":"7K4-M29-QXP"}`,
 	},
+	"PurchasesTurnedAway": {
+		domain.PurchasesTurnedAway{Reason: domain.ReasonSoldOut, Count: 12_345},
+		`{"reason":"sold_out","count":12345}`,
+	},
 	"SaleScheduled": {
 		domain.SaleScheduled{
 			GoodsID:        2002,

@@ -86,7 +86,16 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 	board := purchasing.NewBoard(pools.Read, quiet())
 	n.hub = http.NewHub(pools.Read, projections.NewPurchases(n.store), quiet())
 	listener := eventstore.NewListener(pools.Read, n.store, n.hub, quiet())
-	n.intake = purchasing.NewIntake(pools.Intake, n.store, river, board, 500, quiet())
+	n.intake = purchasing.NewIntake(purchasing.IntakeConfig{
+		Backlog:  purchasing.NewBacklog(pools.Read, quiet()),
+		Board:    board,
+		Door:     purchasing.NewDoor(pools.Intake, n.store, quiet()),
+		Logger:   quiet(),
+		MaxBatch: 500,
+		Pool:     pools.Intake,
+		River:    river,
+		Store:    n.store,
+	})
 	n.sales = purchasing.NewSales(pools.Intake, n.store)
 	n.server, err = http.NewServer(http.Config{
 		Hub:      n.hub,

@@ -73,6 +73,7 @@ var problems = map[string]knownProblem{
 	"sale_not_found":         {404, "There is no such sale."},
 	"sale_not_open":          {409, "The sale has not opened yet."},
 	"body_too_large":         {413, "The body is too large."},
+	"sold_out":               {409, "Everything is sold. Units that come back are sold again: it may be worth another try."},
 	"unavailable":            {503, "The service cannot answer at this moment. Try again in a second."},
 	"unsupported_media_type": {415, "Send the body as application/json."},
 	"user_required":          {422, "Say who buys: userId is missing."},

@@ -11,7 +11,6 @@ import (
 
 	"seckill/domain"
 	"seckill/projections"
-	"seckill/purchasing"
 )
 
 // SaleBody is a sale as every answer shows it.
@@ -147,6 +146,7 @@ func (s *Server) scheduleSale(ctx context.Context, in *scheduleInput) (*saleSche
 	if err != nil {
 		return nil, s.internalProblem(ctx, "read the new sale", err)
 	}
+	s.goods.forget(sale.GoodsID)
 	return &saleScheduled{Location: "/sales/" + strconv.FormatInt(id, 10), Body: saleBody(sale)}, nil
 }
 
@@ -192,13 +192,4 @@ func parseSaleID(text string) (int64, error) {
 		return 0, problem("sale_not_found")
 	}
 	return id, nil
-}
-
-// saleOfGoods returns the sale that a goods ID means, or ErrSaleNotFound.
-func (s *Server) saleOfGoods(ctx context.Context, goodsID int64) (int64, error) {
-	id, err := projections.SaleOfGoods(ctx, s.Read, goodsID)
-	if errors.Is(err, projections.ErrNotFound) {
-		return 0, purchasing.ErrSaleNotFound
-	}
-	return id, err
 }

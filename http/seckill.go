@@ -69,7 +69,7 @@ func (s *Server) seckillSubmit(w http.ResponseWriter, r *http.Request) {
 		failure.write(w)
 		return
 	}
-	saleID, err := s.saleOfGoods(r.Context(), goodsID)
+	saleID, err := s.goods.sale(r.Context(), goodsID)
 	if err == nil {
 		var purchase projections.Purchase
 		purchase, err = s.submit(r.Context(), purchasing.Request{

@@ -44,6 +44,7 @@ type Server struct {
 	Config
 
 	api      huma.API
+	goods    *goodsCatalogue
 	handler  http.Handler
 	logger   *slog.Logger
 	server   *http.Server
@@ -56,6 +57,7 @@ type Server struct {
 func NewServer(config Config) (*Server, error) {
 	s := &Server{
 		Config:   config,
+		goods:    newGoodsCatalogue(config.Read),
 		logger:   config.Logger,
 		streams:  newStreams(),
 		stopping: make(chan struct{}),

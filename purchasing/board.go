@@ -17,9 +17,11 @@ import (
 
 const (
 	// boardRefresh is how often the sales that are asked for are read again.
-	boardRefresh = time.Second
-	// boardTrust is how long what was read may refuse a request at the door.
+	boardRefresh = 250 * time.Millisecond
+	// boardTrust is how long what was read may refuse a request at the door for the
+	// time of day, and stockTrust for want of stock, which can come back at any time.
 	boardTrust = 3 * time.Second
+	stockTrust = time.Second
 	// boardIdle is how long a sale stays on the board that nobody asks for.
 	boardIdle = 5 * time.Minute
 )
@@ -28,10 +30,12 @@ const (
 var ErrSaleNotFound = errors.New("there is no such sale")
 
 // Board is what a node knows of the sales that its callers ask for, so that a
-// purchase does not read its sale from the database. It is at most about a second
-// old, and only used for what cannot be wrong by then: that a sale exists, its
-// limit, and that its window is certainly over or certainly not yet open. The
-// decision itself always reads the locked row.
+// purchase does not read its sale from the database. It is used for what cannot be
+// wrong by then: that a sale exists, its limit, and that its window is certainly
+// over or certainly not yet open. It is also the gate of a sale that is sold out:
+// while no unit is free, purchases are refused without touching the database, and
+// within a second of a unit coming back no longer. The decision itself always
+// reads the locked row.
 type Board struct {
 	logger *slog.Logger
 	pool   *pgxpool.Pool
@@ -41,9 +45,17 @@ type Board struct {
 }
 
 type posting struct {
-	sale    domain.Sale
-	clock   reading
-	askedAt time.Time
+	sale     domain.Sale
+	revision int64
+	clock    reading
+	askedAt  time.Time
+}
+
+// show takes in what was read of the sale; older never overwrites newer.
+func (p *posting) show(row queries.Sale, clock reading) {
+	if row.Revision >= p.revision {
+		p.sale, p.revision, p.clock = row.Domain(), row.Revision, clock
+	}
 }
 
 // NewBoard returns an empty board. Run keeps it fresh.
@@ -75,16 +87,20 @@ func (b *Board) Sale(ctx context.Context, id int64) (domain.Sale, domain.Reason,
 		return domain.Sale{}, "", fmt.Errorf("read sale %d: %w", id, err)
 	}
 	clock := reading{shown: row.ServerTime, before: before, after: time.Now()}
-	sale := row.Sale.Domain()
 	b.mu.Lock()
-	b.sales[id] = &posting{sale: sale, clock: clock, askedAt: now}
-	b.mu.Unlock()
-	return sale, refusal(sale, clock, time.Now()), nil
+	defer b.mu.Unlock()
+	post, ok = b.sales[id]
+	if !ok {
+		post = &posting{askedAt: now}
+		b.sales[id] = post
+	}
+	post.show(row.Sale, clock)
+	return post.sale, refusal(post.sale, post.clock, time.Now()), nil
 }
 
 // refusal is the reason that holds at every moment that the database's clock may
 // show now. Close to a boundary there is none, and the decision judges by the
-// time of acceptance.
+// time of acceptance. What is sold out at a fresh look is refused for that.
 func refusal(sale domain.Sale, clock reading, now time.Time) domain.Reason {
 	if now.Sub(clock.after) > boardTrust {
 		return ""
@@ -93,10 +109,13 @@ func refusal(sale domain.Sale, clock reading, now time.Time) domain.Reason {
 	if early != late {
 		return ""
 	}
+	if early == "" && sale.Available == 0 && now.Sub(clock.before) < stockTrust {
+		return domain.ReasonSoldOut
+	}
 	return early
 }
 
-// Run reads the sales on the board again every second until the context ends.
+// Run reads the sales on the board again, some times a second, until the context ends.
 func (b *Board) Run(ctx context.Context) {
 	tick := time.NewTicker(boardRefresh)
 	defer tick.Stop()
@@ -129,8 +148,7 @@ func (b *Board) refresh(ctx context.Context) error {
 	defer b.mu.Unlock()
 	for _, row := range rows {
 		if post, ok := b.sales[row.Sale.SaleID]; ok {
-			post.sale = row.Sale.Domain()
-			post.clock = reading{shown: row.ServerTime, before: before, after: after}
+			post.show(row.Sale, reading{shown: row.ServerTime, before: before, after: after})
 		}
 	}
 	return nil

@@ -22,12 +22,15 @@ func TestMain(m *testing.M) { postgrestest.Main(m) }
 
 // node is the write side of one process, for tests.
 type node struct {
-	intake *purchasing.Intake
-	pools  *postgres.Pools
-	river  *purchasing.RiverClient
-	sales  *purchasing.Sales
-	store  *eventstore.Store
-	url    string
+	backlog *purchasing.Backlog
+	board   *purchasing.Board
+	door    *purchasing.Door
+	intake  *purchasing.Intake
+	pools   *postgres.Pools
+	river   *purchasing.RiverClient
+	sales   *purchasing.Sales
+	store   *eventstore.Store
+	url     string
 }
 
 // newNode returns a write side that takes purchases in; work starts its workers.
@@ -44,8 +47,19 @@ func newNode(t *testing.T, url string, maxBatch int) *node {
 	if n.river, err = purchasing.NewRiver(pools.River, "test-"+rand.Text(), worker, logger); err != nil {
 		t.Fatal(err)
 	}
-	board := purchasing.NewBoard(pools.Read, logger)
-	n.intake = purchasing.NewIntake(pools.Intake, n.store, n.river, board, maxBatch, logger)
+	n.board = purchasing.NewBoard(pools.Read, logger)
+	n.door = purchasing.NewDoor(pools.Intake, n.store, logger)
+	n.backlog = purchasing.NewBacklog(pools.Read, logger)
+	n.intake = purchasing.NewIntake(purchasing.IntakeConfig{
+		Backlog:  n.backlog,
+		Board:    n.board,
+		Door:     n.door,
+		Logger:   logger,
+		MaxBatch: maxBatch,
+		Pool:     pools.Intake,
+		River:    n.river,
+		Store:    n.store,
+	})
 	t.Cleanup(n.intake.Close)
 	n.sales = purchasing.NewSales(pools.Intake, n.store)
 	return n

@@ -77,9 +77,20 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 		return err
 	}
 	board := purchasing.NewBoard(n.pools.Read, logger)
+	backlog := purchasing.NewBacklog(n.pools.Read, logger)
+	door := purchasing.NewDoor(n.pools.Intake, store, logger)
 	hub := http.NewHub(n.pools.Read, projections.NewPurchases(store), logger)
 	listener := eventstore.NewListener(n.pools.Read, store, hub, logger)
-	n.intake = purchasing.NewIntake(n.pools.Intake, store, n.river, board, config.maxBatch, logger)
+	n.intake = purchasing.NewIntake(purchasing.IntakeConfig{
+		Backlog:  backlog,
+		Board:    board,
+		Door:     door,
+		Logger:   logger,
+		MaxBatch: config.maxBatch,
+		Pool:     n.pools.Intake,
+		River:    n.river,
+		Store:    store,
+	})
 	n.sales = purchasing.NewSales(n.pools.Intake, store)
 	n.server, err = http.NewServer(http.Config{
 		Hub:      hub,
@@ -100,7 +111,9 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 	loopCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	n.stopLoop = stop
 	for _, loop := range []func(context.Context){
+		backlog.Run,
 		board.Run,
+		door.Run,
 		hub.Run,
 		func(ctx context.Context) { _ = listener.Run(ctx) }, // it only ends with the context
 		func(ctx context.Context) { projections.KeepResults(ctx, n.pools.Read, logger) },
