@@ -106,7 +106,7 @@ func (s *Server) requestPurchase(ctx context.Context, in *purchaseInput) (*purch
 		SaleID:   saleID,
 		UserID:   in.Body.UserID,
 		Quantity: in.Body.Quantity,
-		Metadata: requestMetadata(in.Body.UserID, in.Traceparent),
+		Metadata: requestMetadata(ctx, in.Body.UserID, in.Traceparent),
 		Key:      in.IdempotencyKey,
 		BodyHash: bodyHash(saleID, in.Body.Quantity),
 	})

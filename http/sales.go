@@ -148,7 +148,7 @@ func (s *Server) scheduleSale(ctx context.Context, in *scheduleInput) (*saleSche
 	if err != nil {
 		return nil, err
 	}
-	id, err := s.Sales.Schedule(ctx, plan, requestMetadata("operator", in.Traceparent))
+	id, err := s.Sales.Schedule(ctx, plan, requestMetadata(ctx, "operator", in.Traceparent))
 	if invalid, ok := errors.AsType[*domain.InvalidError](err); ok {
 		return nil, invalidField(invalid)
 	}

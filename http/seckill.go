@@ -73,7 +73,7 @@ func (s *Server) seckillSubmit(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		var purchase projections.Purchase
 		purchase, err = s.submit(r.Context(), purchasing.Request{
-			SaleID: saleID, UserID: userID, Quantity: 1, Metadata: requestMetadata(userID, r.Header.Get("Traceparent")),
+			SaleID: saleID, UserID: userID, Quantity: 1, Metadata: requestMetadata(r.Context(), userID, r.Header.Get("Traceparent")),
 		})
 		if err == nil {
 			writeEnvelope(w, http.StatusAccepted, Envelope{Msg: msgAccepted, Data: purchase.RequestID})

@@ -78,6 +78,7 @@ func NewServer(config Config) (*Server, error) {
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
+		ConnContext:       withAddressClass,
 		ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
 	}
 	return s, nil
