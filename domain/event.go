@@ -3,6 +3,7 @@ package domain
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 )
 
 // Event is something that happened to a sale or a purchase. Its JSON form is
@@ -38,6 +39,9 @@ func decode[E Event](data []byte) Event {
 	var event E
 	if err := json.Unmarshal(data, &event); err != nil {
 		return Unreadable{Type: event.EventType(), Err: err}
+	}
+	if name := missing(event, data); name != "" {
+		return Unreadable{Type: event.EventType(), Err: fmt.Errorf("%s is missing", name)}
 	}
 	return event
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -48,6 +49,8 @@ type Listener struct {
 	logger   *slog.Logger
 	pool     *pgxpool.Pool
 	store    *Store
+
+	listening atomic.Bool // there is a connection that hears
 
 	mu       sync.Mutex
 	heard    []int64       // transactions to read
@@ -113,6 +116,8 @@ func (l *Listener) listen(ctx context.Context) error {
 	if _, err := conn.Exec(connectCtx, "listen "+committedChannel+"; listen "+pingChannel); err != nil {
 		return err
 	}
+	l.listening.Store(true)
+	defer l.listening.Store(false)
 	l.enqueue(func() { l.relisten = true })
 
 	for {
@@ -205,8 +210,12 @@ func (l *Listener) tell(ctx context.Context) {
 var ErrNotListening = errors.New("the listener does not hear")
 
 // Ping sends a notice through the database and waits until the listener hears
-// it. It returns ErrNotListening if that does not happen before the context ends.
+// it. It returns ErrNotListening if that does not happen before the context ends,
+// and at once while there is no connection that could hear it.
 func (l *Listener) Ping(ctx context.Context) error {
+	if !l.listening.Load() {
+		return ErrNotListening
+	}
 	token := rand.Text()
 	heard := make(chan struct{})
 	l.mu.Lock()

@@ -94,6 +94,34 @@ func resolves(doc map[string]any, reference string) bool {
 	return value != nil
 }
 
+// Who tries an operation in the docs finds its address filled in. The docs read the
+// parameter's own example, not the one of its schema.
+func TestServer_OpenAPI_Examples(t *testing.T) {
+	t.Parallel()
+	n := serve(t, newServer(t, nil))
+	examples := make(map[string]any)
+	walk(t, n.get(t, "/openapi.json").is(t, 200).fields(t), "#", func(at string, object map[string]any) {
+		if place, ok := object["in"].(string); ok {
+			if object["required"] == true && object["example"] == nil {
+				t.Errorf("%s, the required %v in the %s, has no example", at, object["name"], place)
+			}
+			examples[fmt.Sprint(place, " ", object["name"])] = object["example"]
+		}
+	})
+	for parameter, want := range map[string]any{
+		"header Idempotency-Key": nil, // it would make every try the same purchase
+		"header Prefer":          "wait=30",
+		"path orderId":           "4KE-APG-W26",
+		"path requestId":         "01938c5e-7a3b-7c21-9f4e-2b6d8a1c3e5f",
+		"path saleId":            "1001",
+		"query wait":             "30s",
+	} {
+		if examples[parameter] != want {
+			t.Errorf("the example of the %s is %v, want %v", parameter, examples[parameter], want)
+		}
+	}
+}
+
 func TestServer_OpenAPI_Operations(t *testing.T) {
 	t.Parallel()
 	doc := newServer(t, nil).OpenAPI()
@@ -149,7 +177,7 @@ func checkContent(t *testing.T, what string, content map[string]*huma.MediaType)
 func TestServer_OpenAPI_AllRoutes(t *testing.T) {
 	t.Parallel()
 	described := operations(newServer(t, nil).OpenAPI())
-	undescribed := []string{"GET /assets/{version}/{file}", "GET /docs", "GET /docs/", "GET /{$}"}
+	undescribed := []string{"GET /assets/{version}/{file}", "GET /docs", "GET /docs/", "GET /docs/{$}", "GET /{$}"}
 	routes := registeredRoutes(t)
 	if len(routes) < len(undescribed)+2 {
 		t.Errorf("only the routes %q were found", routes)

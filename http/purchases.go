@@ -20,7 +20,7 @@ import (
 type purchaseInput struct {
 	SaleID         string `path:"saleId" doc:"Which sale." example:"1001"`
 	AcceptLanguage string `header:"Accept-Language" hidden:"true"`
-	IdempotencyKey string `header:"Idempotency-Key" pattern:"^[\\x21-\\x7e]+$" patternDescription:"visible ASCII" minLength:"1" maxLength:"255" doc:"Makes a repeated POST the same purchase, for 24 hours." example:"b1f7e1d2-5a0e-4c63-9d0a-0c6c7f1f7a55"`
+	IdempotencyKey string `header:"Idempotency-Key" pattern:"^[\\x21-\\x7e]+$" patternDescription:"visible ASCII" minLength:"1" maxLength:"255" doc:"Makes a repeated POST the same purchase, for 24 hours: a new one for each press, such as b1f7e1d2-5a0e-4c63-9d0a-0c6c7f1f7a55."`
 	Traceparent    string `header:"Traceparent" hidden:"true"`
 	Body           struct {
 		UserID   string `json:"userId,omitempty" minLength:"1" maxLength:"64" doc:"Who buys. Required in trust mode." example:"42"`
@@ -106,7 +106,7 @@ func (s *Server) requestPurchase(ctx context.Context, in *purchaseInput) (*purch
 		SaleID:   saleID,
 		UserID:   in.Body.UserID,
 		Quantity: in.Body.Quantity,
-		Metadata: requestMetadata(in.Body.UserID, in.Traceparent),
+		Metadata: requestMetadata(ctx, in.Body.UserID, in.Traceparent),
 		Key:      in.IdempotencyKey,
 		BodyHash: bodyHash(saleID, in.Body.Quantity),
 	})

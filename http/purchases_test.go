@@ -77,27 +77,6 @@ func TestServer_RequestPurchase_LongestUserID(t *testing.T) {
 	}
 }
 
-// Who acted, and the trace that the call belongs to, stay beside the event.
-func TestServer_RequestPurchase_Metadata(t *testing.T) {
-	t.Parallel()
-	n := startIdleNode(t)
-	sale := n.sale(t, 10, 1)
-	const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-	for name, test := range map[string]struct{ traceparent, want string }{
-		"Trace":          {trace, `{"actor": "42", "traceparent": "` + trace + `"}`},
-		"NotATrace":      {"' or 1=1", `{"actor": "42"}`},
-		"TraceWithALine": {trace + "x", `{"actor": "42"}`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := n.buy(t, sale, by("42"), "Traceparent: "+test.traceparent)
-			if got := value[string](t, n, "select metadata::text from events where stream_id = $1", p.RequestID); got != test.want {
-				t.Errorf("got %s, want %s", got, test.want)
-			}
-		})
-	}
-}
-
 func TestServer_RequestPurchase_Succeeded(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)

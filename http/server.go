@@ -80,6 +80,7 @@ func NewServer(config Config) (*Server, error) {
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
+		ConnContext:       withAddressClass,
 		ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
 	}
 	return s, nil
@@ -120,7 +121,8 @@ func apiConfig(version string) huma.Config {
 	config := huma.DefaultConfig("Seckill", version)
 	config.Info.Description = apiDescription
 	config.CreateHooks = nil // no $schema in answers
-	config.DocsPath = ""     // huma's page loads from a CDN; ours does not
+	config.OnAddOperation = []huma.AddOpFunc{showExamples}
+	config.DocsPath = "" // huma's page loads from a CDN; ours does not
 	config.SchemasPath = ""
 	config.Formats = map[string]huma.Format{"application/json": strictJSON, "json": strictJSON}
 	config.Tags = []*huma.Tag{
