@@ -145,13 +145,15 @@ func (l *ledger) accepted() map[string]bool {
 	return ids
 }
 
-// refusalsByCode counts the purchases that were refused at the door.
-func (l *ledger) refusalsByCode() map[string]int {
+// refusalsByCode counts the purchases of a sale that were refused at the door.
+func (l *ledger) refusalsByCode(saleID int64) map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	counts := make(map[string]int)
 	for _, r := range l.refusals {
-		counts[r.code]++
+		if r.sale == saleID {
+			counts[r.code]++
+		}
 	}
 	return counts
 }

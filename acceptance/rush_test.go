@@ -46,5 +46,6 @@ func TestRush(t *testing.T) {
 	s.requireOutcomes(t, scarce, succeeded, "sold_out", "limit_exceeded")
 	s.requireOutcomes(t, ample, succeeded, "limit_exceeded")
 	s.requireOutcomes(t, brief, succeeded)
-	s.requireRefusals(t, "quantity_over_limit", "sale_closed", "sale_not_open")
+	s.requireRefusals(t, brief, "sale_closed", "sale_not_open")
+	s.requireRefusals(t, scarce, "quantity_over_limit", "sold_out")
 }

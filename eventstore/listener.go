@@ -54,6 +54,7 @@ type Listener struct {
 
 	mu       sync.Mutex
 	heard    []int64       // transactions to read
+	heardAt  time.Time     // when the first of them was heard
 	wake     chan struct{} // there is something in heard
 	pings    map[string]chan struct{}
 	relisten bool // a connection was made: tell the follower before anything else
@@ -153,7 +154,12 @@ func (l *Listener) hear(notice *pgconn.Notification) {
 			l.logger.Warn("ignored a notice that is not ours", "channel", notice.Channel)
 			return
 		}
-		l.enqueue(func() { l.heard = append(l.heard, id) })
+		l.enqueue(func() {
+			if len(l.heard) == 0 {
+				l.heardAt = time.Now()
+			}
+			l.heard = append(l.heard, id)
+		})
 	case pingChannel:
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -204,6 +210,20 @@ func (l *Listener) tell(ctx context.Context) {
 		}
 		l.follower.Committed(events)
 	}
+}
+
+// Listening reports whether there is a connection that hears of commits.
+func (l *Listener) Listening() bool { return l.listening.Load() }
+
+// Lag returns for how long the first commit that was heard and not yet read has
+// waited, or 0.
+func (l *Listener) Lag() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.heard) == 0 {
+		return 0
+	}
+	return time.Since(l.heardAt)
 }
 
 // ErrNotListening is returned by Ping when no notice comes back.

@@ -27,7 +27,7 @@ func loads(body []byte) []string {
 // The docs work without the internet: what they load is here.
 func TestServer_Docs(t *testing.T) {
 	t.Parallel()
-	n := serve(t, newServer(t, nil))
+	n := serve(t, newServer(t, newHub()))
 	page := n.get(t, "/docs/").is(t, 200)
 	if !strings.HasPrefix(page.header.Get("Content-Type"), "text/html") {
 		t.Errorf("its type is %q", page.header.Get("Content-Type"))
@@ -65,7 +65,7 @@ func TestServer_Docs(t *testing.T) {
 // stand in nobody's frame.
 func TestServer_Docs_Policy(t *testing.T) {
 	t.Parallel()
-	n := serve(t, newServer(t, nil))
+	n := serve(t, newServer(t, newHub()))
 	page := n.get(t, "/docs/").is(t, 200)
 	policy := make(map[string][]string)
 	for directive := range strings.SplitSeq(page.header.Get("Content-Security-Policy"), ";") {
@@ -97,7 +97,7 @@ func TestServer_Docs_Policy(t *testing.T) {
 
 func TestServer_Page(t *testing.T) {
 	t.Parallel()
-	n := serve(t, newServer(t, nil))
+	n := serve(t, newServer(t, newHub()))
 	page := n.get(t, "/").is(t, 200)
 	for name, want := range map[string]string{"Cache-Control": "no-cache", "Content-Type": "text/html; charset=utf-8"} {
 		if got := page.header.Get(name); got != want {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"seckill/domain"
 	"seckill/eventstore"
@@ -74,7 +75,10 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 	}
 	t.Cleanup(pools.Close)
 	n := &node{pools: pools, store: eventstore.New(projections.Results{}, projections.Orders{}), url: url}
-	worker := purchasing.NewDecideWorker(pools.Decide, n.store, 500, quiet())
+	registry := prometheus.NewRegistry()
+	metrics := http.NewMetrics(registry)
+	writes := purchasing.NewMetrics(registry)
+	worker := purchasing.NewDecideWorker(pools.Decide, n.store, 500, writes, quiet())
 	river, err := purchasing.NewRiver(pools.River, "test-"+rand.Text(), worker, quiet())
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +88,7 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 		t.Fatal(err)
 	}
 	board := purchasing.NewBoard(pools.Read, quiet())
-	n.hub = http.NewHub(pools.Read, projections.NewPurchases(n.store), quiet())
+	n.hub = http.NewHub(pools.Read, projections.NewPurchases(n.store), metrics, quiet())
 	listener := eventstore.NewListener(pools.Read, n.store, n.hub, quiet())
 	n.intake = purchasing.NewIntake(purchasing.IntakeConfig{
 		Backlog:  purchasing.NewBacklog(pools.Read, quiet()),
@@ -92,6 +96,7 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 		Door:     purchasing.NewDoor(pools.Intake, n.store, quiet()),
 		Logger:   quiet(),
 		MaxBatch: 500,
+		Metrics:  writes,
 		Pool:     pools.Intake,
 		River:    river,
 		Store:    n.store,

@@ -39,7 +39,7 @@ var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 // The description is served as OpenAPI 3.1 that a generator of clients can use.
 func TestServer_OpenAPI(t *testing.T) {
 	t.Parallel()
-	n := serve(t, newServer(t, nil))
+	n := serve(t, newServer(t, newHub()))
 	a := n.get(t, "/openapi.json").is(t, 200)
 	if got := a.header.Get("Content-Type"); !strings.HasSuffix(got, "json") {
 		t.Errorf("its type is %q", got)
@@ -98,7 +98,7 @@ func resolves(doc map[string]any, reference string) bool {
 // parameter's own example, not the one of its schema.
 func TestServer_OpenAPI_Examples(t *testing.T) {
 	t.Parallel()
-	n := serve(t, newServer(t, nil))
+	n := serve(t, newServer(t, newHub()))
 	examples := make(map[string]any)
 	walk(t, n.get(t, "/openapi.json").is(t, 200).fields(t), "#", func(at string, object map[string]any) {
 		if place, ok := object["in"].(string); ok {
@@ -124,7 +124,7 @@ func TestServer_OpenAPI_Examples(t *testing.T) {
 
 func TestServer_OpenAPI_Operations(t *testing.T) {
 	t.Parallel()
-	doc := newServer(t, nil).OpenAPI()
+	doc := newServer(t, newHub()).OpenAPI()
 	var tags, names []string
 	for _, tag := range doc.Tags {
 		tags = append(tags, tag.Name)
@@ -176,7 +176,7 @@ func checkContent(t *testing.T, what string, content map[string]*huma.MediaType)
 // hand as well as the others. Only the pages and the descriptions themselves are not.
 func TestServer_OpenAPI_AllRoutes(t *testing.T) {
 	t.Parallel()
-	described := operations(newServer(t, nil).OpenAPI())
+	described := operations(newServer(t, newHub()).OpenAPI())
 	undescribed := []string{"GET /assets/{version}/{file}", "GET /docs", "GET /docs/", "GET /docs/{$}", "GET /{$}"}
 	routes := registeredRoutes(t)
 	if len(routes) < len(undescribed)+2 {
@@ -239,7 +239,7 @@ func routeOf(node ast.Node) (string, bool) {
 func TestServer_OpenAPI_Problems(t *testing.T) {
 	t.Parallel()
 	described := make(map[string]bool)
-	for address, operation := range operations(newServer(t, nil).OpenAPI()) {
+	for address, operation := range operations(newServer(t, newHub()).OpenAPI()) {
 		for status, response := range operation.Responses {
 			media := response.Content["application/problem+json"]
 			if media == nil {

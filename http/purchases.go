@@ -203,6 +203,7 @@ func (s *Server) await(ctx context.Context, requestID string, limit time.Duratio
 		return purchase, err
 	}
 	defer watch.Stop()
+	defer s.Hub.metrics.subscribed(byLongPoll)()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {

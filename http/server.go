@@ -70,6 +70,7 @@ func NewServer(config Config) (*Server, error) {
 	s.registerOrders()
 	s.registerSeckill(mux)
 	s.registerHealth()
+	s.registerMetrics()
 	registerDocs(mux)
 	if err := s.registerPages(mux); err != nil {
 		return nil, err

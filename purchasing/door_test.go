@@ -20,8 +20,7 @@ func (n *node) refused(t *testing.T, request purchasing.Request) domain.Reason {
 	t.Helper()
 	request.Quantity = 1
 	_, err := n.intake.Submit(t.Context(), request)
-	var refused *purchasing.RefusedError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*purchasing.RefusedError](err); ok {
 		return refused.Reason
 	}
 	if err != nil {

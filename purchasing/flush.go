@@ -61,6 +61,7 @@ func (i *Intake) flush(batch []*pending) {
 func (i *Intake) take(ctx context.Context, batch []*pending) error {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
+	begun := time.Now()
 	tx, err := i.Pool.Begin(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -78,6 +79,7 @@ func (i *Intake) take(ctx context.Context, batch []*pending) error {
 	if err := tx.Commit(ctx); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
+	i.Metrics.tookIn(fresh, begun)
 	for _, p := range fresh {
 		i.Backlog.accepted(p.SaleID, 1)
 		p.done <- outcome{accepted: Accepted{RequestID: p.id, AcceptedAt: acceptedAt[p.id]}}

@@ -92,6 +92,7 @@ type IntakeConfig struct {
 	Door     *Door
 	Logger   *slog.Logger
 	MaxBatch int // the most purchases in one transaction
+	Metrics  *Metrics
 	Pool     *pgxpool.Pool
 	River    *RiverClient
 	Store    *eventstore.Store
@@ -113,9 +114,10 @@ type Intake struct {
 // pending is a request that waits for its transaction.
 type pending struct {
 	Request
-	id    uuid.UUID
-	done  chan outcome // of one
-	begun atomic.Bool  // a flusher has it, or its caller took it back
+	id       uuid.UUID
+	queuedAt time.Time
+	done     chan outcome // of one
+	begun    atomic.Bool  // a flusher has it, or its caller took it back
 }
 
 // begin claims the request for the one who takes it in or back: the first.
@@ -146,6 +148,18 @@ func NewIntake(config IntakeConfig) *Intake {
 // request may be accepted all the same. An answer comes within seconds, whatever
 // the database does.
 func (i *Intake) Submit(ctx context.Context, request Request) (Accepted, error) {
+	accepted, err := i.submit(ctx, request)
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		i.Door.TurnAway(request.SaleID, refused.Reason)
+		i.Metrics.turnedAway.WithLabelValues(string(refused.Reason)).Inc()
+	}
+	if errors.Is(err, ErrOverloaded) {
+		i.Metrics.turnedAway.WithLabelValues(reasonOverloaded).Inc()
+	}
+	return accepted, err
+}
+
+func (i *Intake) submit(ctx context.Context, request Request) (Accepted, error) {
 	sale, reason, err := i.Board.Sale(ctx, request.SaleID)
 	if err != nil {
 		return Accepted{}, err
@@ -158,7 +172,6 @@ func (i *Intake) Submit(ctx context.Context, request Request) (Accepted, error) 
 		if replay, err := i.replay(ctx, request); err != nil || replay.Replay {
 			return replay, err
 		}
-		i.Door.TurnAway(request.SaleID, reason)
 		return Accepted{}, &RefusedError{Sale: sale, Reason: reason}
 	}
 	if i.Backlog.Full(request.SaleID) {
@@ -168,7 +181,7 @@ func (i *Intake) Submit(ctx context.Context, request Request) (Accepted, error) 
 	if err != nil {
 		return Accepted{}, fmt.Errorf("make a request ID: %w", err)
 	}
-	p := &pending{Request: request, id: id, done: make(chan outcome, 1)}
+	p := &pending{Request: request, id: id, queuedAt: time.Now(), done: make(chan outcome, 1)}
 	if err := send(i, i.queue, p); err != nil {
 		return Accepted{}, err
 	}

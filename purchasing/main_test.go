@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"seckill/domain"
 	"seckill/eventstore"
@@ -43,7 +44,8 @@ func newNode(t *testing.T, url string, maxBatch int) *node {
 	t.Cleanup(pools.Close)
 	logger := slog.New(slog.DiscardHandler)
 	n := &node{pools: pools, store: eventstore.New(projections.Results{}, projections.Orders{}), url: url}
-	worker := purchasing.NewDecideWorker(pools.Decide, n.store, maxBatch, logger)
+	metrics := purchasing.NewMetrics(prometheus.NewRegistry())
+	worker := purchasing.NewDecideWorker(pools.Decide, n.store, maxBatch, metrics, logger)
 	if n.river, err = purchasing.NewRiver(pools.River, "test-"+rand.Text(), worker, logger); err != nil {
 		t.Fatal(err)
 	}
@@ -56,6 +58,7 @@ func newNode(t *testing.T, url string, maxBatch int) *node {
 		Door:     n.door,
 		Logger:   logger,
 		MaxBatch: maxBatch,
+		Metrics:  metrics,
 		Pool:     pools.Intake,
 		River:    n.river,
 		Store:    n.store,

@@ -67,7 +67,9 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 		return err
 	}
 	store := eventstore.New(projections.Results{}, projections.Orders{})
-	worker := purchasing.NewDecideWorker(n.pools.Decide, store, config.maxBatch, logger)
+	registry := newRegistry()
+	metrics, edge := purchasing.NewMetrics(registry), http.NewMetrics(registry)
+	worker := purchasing.NewDecideWorker(n.pools.Decide, store, config.maxBatch, metrics, logger)
 	n.river, err = purchasing.NewRiver(n.pools.River, clientID(), worker, slog.New(quietHandler{logger.Handler()}))
 	if err != nil {
 		return err
@@ -79,7 +81,7 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 	board := purchasing.NewBoard(n.pools.Read, logger)
 	backlog := purchasing.NewBacklog(n.pools.Read, logger)
 	door := purchasing.NewDoor(n.pools.Intake, store, logger)
-	hub := http.NewHub(n.pools.Read, projections.NewPurchases(store), logger)
+	hub := http.NewHub(n.pools.Read, projections.NewPurchases(store), edge, logger)
 	listener := eventstore.NewListener(n.pools.Read, store, hub, logger)
 	n.intake = purchasing.NewIntake(purchasing.IntakeConfig{
 		Backlog:  backlog,
@@ -87,10 +89,12 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 		Door:     door,
 		Logger:   logger,
 		MaxBatch: config.maxBatch,
+		Metrics:  metrics,
 		Pool:     n.pools.Intake,
 		River:    n.river,
 		Store:    store,
 	})
+	registerNode(registry, backlog, listener, n.pools)
 	n.sales = purchasing.NewSales(n.pools.Intake, store)
 	n.server, err = http.NewServer(http.Config{
 		Hub:      hub,
