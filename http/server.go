@@ -24,6 +24,9 @@ const (
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 16 << 10
 	maxBodyBytes      = 16 << 10
+	// answerTimeout is how long a request may take from its header to the last byte of
+	// the answer, the longest wait included. Streams have a deadline for each write.
+	answerTimeout = maxWait + 15*time.Second
 	bodyReadTimeout   = 5 * time.Second
 )
 
@@ -144,10 +147,12 @@ const apiDescription = `Seckill (秒杀) sells a fixed stock to far more people 
 Errors are ` + "`application/problem+json`" + ` (RFC 9457) with a stable ` + "`code`" + `. 503 and 429 answers carry Retry-After.
 In trust mode the caller names the buyer (` + "`userId`" + `).`
 
-// withProblems makes the mux's own 404 and 405 answers problems.
+// withProblems makes the mux's own 404 and 405 answers problems, and gives every
+// answer a deadline: a client that does not read must not hold a connection.
 func withProblems(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout)) // there is none in tests
 		if contentType := r.Header.Get("Content-Type"); contentType != "" {
 			r.Header.Set("Content-Type", strings.ToLower(contentType)) // huma minds the case of media types, which have none
 		}
