@@ -9,10 +9,9 @@ import (
 func TestServer_Metrics(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	sale := n.sale(t, 1, 1)
-	for _, user := range []string{"winner", "loser"} {
-		n.result(t, n.buy(t, sale, by(user)).RequestID)
-	}
+	sale := n.sale(t, 1, 2)
+	n.result(t, n.buy(t, sale, `{"userId":"loser","quantity":2}`).RequestID)
+	n.result(t, n.buy(t, sale, by("winner")).RequestID)
 	n.post(t, purchases(n.pastSale(t)), by("late")).problem(t, 409, "sale_closed")
 
 	var text string
