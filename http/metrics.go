@@ -14,6 +14,7 @@ import (
 const (
 	byLongPoll = "long_poll"
 	bySSE      = "sse"
+	bySocket   = "websocket"
 )
 
 // Metrics are what the edge of a node measures. docs/operations.md says what each
@@ -38,7 +39,7 @@ func NewMetrics(registry *prometheus.Registry) *Metrics {
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}),
 	}
-	for _, kind := range []string{byLongPoll, bySSE} {
+	for _, kind := range []string{byLongPoll, bySSE, bySocket} {
 		m.subscribers.WithLabelValues(kind) // shown from the start
 	}
 	registry.MustRegister(m.subscribers, m.told)

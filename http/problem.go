@@ -58,6 +58,7 @@ type knownProblem struct {
 
 // problems are all codes of the API.
 var problems = map[string]knownProblem{
+	"forbidden":              {403, "You may not do that."},
 	"idempotency_key_reused": {422, "This Idempotency-Key was used for another request. Use a new key for a new request."},
 	"internal":               {500, "Something went wrong on our side. Try again; if it stays, tell the operator."},
 	"invalid_json":           {400, "The body is not valid JSON: it must be UTF-8, complete, and must not name a field twice."},
@@ -76,6 +77,7 @@ var problems = map[string]knownProblem{
 	"sold_out":               {409, "Everything is sold. Units that come back are sold again: it may be worth another try."},
 	"unavailable":            {503, "The service cannot answer at this moment. Try again in a second."},
 	"unsupported_media_type": {415, "Send the body as application/json."},
+	"upgrade_required":       {426, "This address speaks WebSocket only."},
 	"user_required":          {422, "Say who buys: userId is missing."},
 }
 

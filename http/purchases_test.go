@@ -44,7 +44,7 @@ func TestServer_RequestPurchase_Accepted(t *testing.T) {
 		t.Errorf("the fields while processing (-want +got):\n%s", diff)
 	}
 	self := "/purchases/" + p.RequestID
-	if p.Links.Self != self || p.Links.Events != self+"/events" {
+	if p.Links.Self != self || p.Links.Events != self+"/events" || p.Links.WS != self+"/ws" {
 		t.Errorf("the links are %+v", p.Links)
 	}
 	for name, want := range map[string]string{"Cache-Control": "no-store", "Content-Type": "application/json", "Location": self} {

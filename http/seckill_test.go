@@ -367,6 +367,7 @@ func checkRefusal(t *testing.T, p purchase, id, reason string, sale int64) {
 	}
 	want.Links.Self = "/purchases/" + id
 	want.Links.Events = want.Links.Self + "/events"
+	want.Links.WS = want.Links.Self + "/ws"
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Errorf("the refusal (-want +got):\n%s", diff)
 	}

@@ -26,8 +26,8 @@ const (
 	maxBodyBytes      = 16 << 10
 	// answerTimeout is how long a request may take from its header to the last byte of
 	// the answer, the longest wait included. Streams have a deadline for each write.
-	answerTimeout = maxWait + 15*time.Second
-	bodyReadTimeout   = 5 * time.Second
+	answerTimeout   = maxWait + 15*time.Second
+	bodyReadTimeout = 5 * time.Second
 )
 
 // Config is what a Server is made of.
@@ -51,6 +51,7 @@ type Server struct {
 	handler  http.Handler
 	logger   *slog.Logger
 	server   *http.Server
+	sockets  sync.WaitGroup // net/http does not know of them any more
 	streams  *streams
 	stopping chan struct{}
 	stopOnce sync.Once
@@ -69,6 +70,7 @@ func NewServer(config Config) (*Server, error) {
 	s.api = humago.New(mux, apiConfig(config.Version))
 	s.registerPurchases()
 	s.registerEvents()
+	s.registerSockets()
 	s.registerSales()
 	s.registerOrders()
 	s.registerSeckill(mux)
@@ -112,7 +114,17 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if err := s.server.Shutdown(ctx); err != nil {
 		return errors.Join(fmt.Errorf("shut down in time: %w", err), s.server.Close())
 	}
-	return nil
+	closed := make(chan struct{})
+	go func() {
+		s.sockets.Wait()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("close the sockets in time: %w", ctx.Err())
+	}
 }
 
 // huma keeps these for all APIs of a program, so they are set before there is one.
