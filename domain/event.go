@@ -26,6 +26,14 @@ func Decode(eventType string, data []byte) Event {
 		return decode[PurchaseRejected](data)
 	case "PurchasesTurnedAway":
 		return decode[PurchasesTurnedAway](data)
+	case "OrderPaid":
+		return decode[OrderPaid](data)
+	case "OrderCancelled":
+		return decode[OrderCancelled](data)
+	case "OrderExpired":
+		return decode[OrderExpired](data)
+	case "OrderRefunded":
+		return decode[OrderRefunded](data)
 	case "SaleScheduled":
 		return decode[SaleScheduled](data)
 	default:

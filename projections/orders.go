@@ -54,7 +54,7 @@ func (Orders) Project(ctx context.Context, writes *queries.Pipeline, streams []*
 		rows.Quantities = append(rows.Quantities, int64(confirmed.Quantity))
 		rows.Amounts = append(rows.Amounts, confirmed.Amount)
 		rows.Currencies = append(rows.Currencies, confirmed.Currency)
-		rows.Statuses = append(rows.Statuses, string(domain.OrderPendingPayment))
+		rows.Statuses = append(rows.Statuses, string(domain.StatusPendingPayment))
 		rows.PayBys = append(rows.PayBys, confirmed.PayBy)
 		rows.CreatedAts = append(rows.CreatedAts, purchase.DecidedAt)
 	}
