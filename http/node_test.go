@@ -88,7 +88,8 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 		t.Fatal(err)
 	}
 	board := purchasing.NewBoard(pools.Read, quiet())
-	n.hub = http.NewHub(pools.Read, projections.NewPurchases(n.store), metrics, quiet())
+	reader := projections.NewPurchases(n.store)
+	n.hub = http.NewHub(pools.Read, reader, metrics, quiet())
 	listener := eventstore.NewListener(pools.Read, n.store, n.hub, quiet())
 	n.intake = purchasing.NewIntake(purchasing.IntakeConfig{
 		Backlog:  purchasing.NewBacklog(pools.Read, quiet()),
@@ -103,14 +104,16 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 	})
 	n.sales = purchasing.NewSales(pools.Intake, n.store)
 	n.server, err = http.NewServer(http.Config{
-		Hub:      n.hub,
-		Intake:   n.intake,
-		Listener: listener,
-		Logger:   quiet(),
-		Read:     pools.Read,
-		Sales:    n.sales,
-		Secret:   secret,
-		Version:  "test",
+		Hub:       n.hub,
+		Intake:    n.intake,
+		Listener:  listener,
+		Logger:    quiet(),
+		Orders:    purchasing.NewOrders(pools.Orders, n.store),
+		Purchases: reader,
+		Read:      pools.Read,
+		Sales:     n.sales,
+		Secret:    secret,
+		Version:   "test",
 	})
 	if err != nil {
 		t.Fatal(err)

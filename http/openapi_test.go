@@ -272,6 +272,8 @@ func TestServer_OpenAPI_Problems(t *testing.T) {
 func TestProblem_Statuses(t *testing.T) {
 	t.Parallel()
 	contract := map[string]int{
+		"already_paid":           409,
+		"already_refunded":       409,
 		"body_too_large":         413,
 		"forbidden":              403,
 		"idempotency_key_reused": 422,
@@ -279,8 +281,13 @@ func TestProblem_Statuses(t *testing.T) {
 		"invalid_request":        422,
 		"method_not_allowed":     405,
 		"not_found":              404,
+		"order_cancelled":        409,
+		"order_expired":          409,
 		"order_not_found":        404,
+		"order_not_paid":         409,
+		"order_paid":             409,
 		"overloaded":             503,
+		"payment_too_late":       409,
 		"quantity_over_limit":    422,
 		"rate_limited":           429,
 		"request_not_found":      404,

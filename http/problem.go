@@ -58,6 +58,8 @@ type knownProblem struct {
 
 // problems are all codes of the API.
 var problems = map[string]knownProblem{
+	"already_paid":           {409, "The order was paid by another payment: pay this one back. Send the first reference again to see the order."},
+	"already_refunded":       {409, "The order was refunded under another reference. Refund nothing again."},
 	"forbidden":              {403, "You may not do that."},
 	"idempotency_key_reused": {422, "This Idempotency-Key was used for another request. Use a new key for a new request."},
 	"internal":               {500, "Something went wrong on our side. Try again; if it stays, tell the operator."},
@@ -65,8 +67,13 @@ var problems = map[string]knownProblem{
 	"invalid_request":        {422, "The request is not as the API expects it. See errors for where."},
 	"method_not_allowed":     {405, "This address does not take that method. See the Allow header."},
 	"not_found":              {404, "There is nothing at this address. See /docs."},
+	"order_cancelled":        {409, "The order was cancelled and its units are for sale again. Pay the money back; to have the goods, buy again."},
+	"order_expired":          {409, "The order was not paid in time and its units are for sale again. There is nothing to cancel; to have the goods, buy again."},
 	"order_not_found":        {404, "There is no such order."},
+	"order_not_paid":         {409, "The order is not paid, so there is nothing to refund. An unpaid order can be cancelled, or expires by itself."},
+	"order_paid":             {409, "The order is paid. Ask for a refund instead."},
 	"overloaded":             {503, "Too many are buying at this moment; nothing was accepted. Try again in a second."},
+	"payment_too_late":       {409, "The time to pay is over and the units are no longer reserved. Pay the money back; to have the goods, buy again."},
 	"quantity_over_limit":    {422, "A buyer cannot have that many units of this sale."},
 	"request_not_found":      {404, "There is no such request."},
 	"request_timeout":        {408, "The body did not arrive in time."},
@@ -78,7 +85,7 @@ var problems = map[string]knownProblem{
 	"unavailable":            {503, "The service cannot answer at this moment. Try again in a second."},
 	"unsupported_media_type": {415, "Send the body as application/json."},
 	"upgrade_required":       {426, "This address speaks WebSocket only."},
-	"user_required":          {422, "Say who buys: userId is missing."},
+	"user_required":          {422, "Say who it is: userId is missing."},
 }
 
 // retrySeconds is what 503 answers ask a client to wait.

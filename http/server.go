@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"seckill/eventstore"
+	"seckill/projections"
 	"seckill/purchasing"
 )
 
@@ -32,14 +33,16 @@ const (
 
 // Config is what a Server is made of.
 type Config struct {
-	Hub      *Hub
-	Intake   *purchasing.Intake
-	Listener *eventstore.Listener
-	Logger   *slog.Logger
-	Read     *pgxpool.Pool
-	Sales    *purchasing.Sales
-	Secret   []byte // signs the request IDs of refusals
-	Version  string
+	Hub       *Hub
+	Intake    *purchasing.Intake
+	Listener  *eventstore.Listener
+	Logger    *slog.Logger
+	Orders    *purchasing.Orders
+	Purchases *projections.Purchases
+	Read      *pgxpool.Pool
+	Sales     *purchasing.Sales
+	Secret    []byte // signs the request IDs of refusals, and cursors
+	Version   string
 }
 
 // Server answers the API and the pages.
@@ -73,6 +76,8 @@ func NewServer(config Config) (*Server, error) {
 	s.registerSockets()
 	s.registerSales()
 	s.registerOrders()
+	s.registerOrderCommands()
+	s.registerRequests()
 	s.registerSeckill(mux)
 	s.registerHealth()
 	s.registerMetrics()
@@ -144,7 +149,7 @@ func apiConfig(version string) huma.Config {
 	config.Tags = []*huma.Tag{
 		{Name: "purchases", Description: "Press the button, and learn what came of it."},
 		{Name: "sales", Description: "What is for sale, and the operator's commands."},
-		{Name: "orders", Description: "What was won."},
+		{Name: "orders", Description: "What was won, and what becomes of it."},
 		{Name: "seckill", Description: "The envelope contract: submit, then poll."},
 		{Name: "health", Description: "Is the service there?"},
 	}

@@ -43,7 +43,7 @@ func registerNode(registry *prometheus.Registry, backlog *purchasing.Backlog, li
 		return listener.Lag().Seconds()
 	})
 	for name, pool := range map[string]*pgxpool.Pool{
-		"decide": pools.Decide, "intake": pools.Intake, "read": pools.Read, "river": pools.River,
+		"decide": pools.Decide, "expiry": pools.Expiry, "intake": pools.Intake, "orders": pools.Orders, "read": pools.Read, "river": pools.River,
 	} {
 		registerPool(registry, name, pool)
 	}

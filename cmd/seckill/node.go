@@ -81,7 +81,8 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 	board := purchasing.NewBoard(n.pools.Read, logger)
 	backlog := purchasing.NewBacklog(n.pools.Read, logger)
 	door := purchasing.NewDoor(n.pools.Intake, store, logger)
-	hub := http.NewHub(n.pools.Read, projections.NewPurchases(store), edge, logger)
+	purchases := projections.NewPurchases(store)
+	hub := http.NewHub(n.pools.Read, purchases, edge, logger)
 	listener := eventstore.NewListener(n.pools.Read, store, hub, logger)
 	n.intake = purchasing.NewIntake(purchasing.IntakeConfig{
 		Backlog:  backlog,
@@ -97,14 +98,16 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 	registerNode(registry, backlog, listener, n.pools)
 	n.sales = purchasing.NewSales(n.pools.Intake, store)
 	n.server, err = http.NewServer(http.Config{
-		Hub:      hub,
-		Intake:   n.intake,
-		Listener: listener,
-		Logger:   logger,
-		Read:     n.pools.Read,
-		Sales:    n.sales,
-		Secret:   secret,
-		Version:  version,
+		Hub:       hub,
+		Intake:    n.intake,
+		Listener:  listener,
+		Logger:    logger,
+		Orders:    purchasing.NewOrders(n.pools.Orders, store),
+		Purchases: purchases,
+		Read:      n.pools.Read,
+		Sales:     n.sales,
+		Secret:    secret,
+		Version:   version,
 	})
 	if err != nil {
 		return err
@@ -118,6 +121,7 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 		backlog.Run,
 		board.Run,
 		door.Run,
+		purchasing.NewExpiry(n.pools.Expiry, store, logger).Run,
 		hub.Run,
 		func(ctx context.Context) { _ = listener.Run(ctx) }, // it only ends with the context
 		func(ctx context.Context) { projections.KeepResults(ctx, n.pools.Read, logger) },
