@@ -27,6 +27,7 @@ type node struct {
 	board   *purchasing.Board
 	door    *purchasing.Door
 	intake  *purchasing.Intake
+	orders  *purchasing.Orders
 	pools   *postgres.Pools
 	river   *purchasing.RiverClient
 	sales   *purchasing.Sales
@@ -64,6 +65,7 @@ func newNode(t *testing.T, url string, maxBatch int) *node {
 		Store:    n.store,
 	})
 	t.Cleanup(n.intake.Close)
+	n.orders = purchasing.NewOrders(pools.Orders, n.store)
 	n.sales = purchasing.NewSales(pools.Intake, n.store)
 	return n
 }
@@ -97,9 +99,15 @@ func (n *node) work(t *testing.T) {
 
 func (n *node) sale(t *testing.T, stock int64, perUser int) int64 {
 	t.Helper()
+	return n.saleToPayIn(t, stock, perUser, 15*time.Minute)
+}
+
+// saleToPayIn schedules a sale whose orders have to be paid within a time.
+func (n *node) saleToPayIn(t *testing.T, stock int64, perUser int, timeout time.Duration) int64 {
+	t.Helper()
 	id, err := n.sales.Schedule(t.Context(), domain.SaleScheduled{
 		Name: "test", Currency: "CNY", Price: 100, Stock: stock, PerUserLimit: perUser,
-		ClosesAt: time.Now().Add(time.Hour), PaymentTimeout: domain.Duration(15 * time.Minute),
+		ClosesAt: time.Now().Add(time.Hour), PaymentTimeout: domain.Duration(timeout),
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
