@@ -39,8 +39,6 @@ var (
 	paymentOfOrder = []domain.Event{domain.OrderPaid{PaymentReference: "pay-1", Amount: 399_800}}
 )
 
-func amount(n int64) *int64 { return &n }
-
 func TestOrder_Pay(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -68,7 +66,7 @@ func TestOrder_Pay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			events, err := test.order.Pay(test.reference, amount(399_800), test.now)
+			events, err := test.order.Pay(test.reference, new(int64(399_800)), test.now)
 			checkDecision(t, events, err, test.want, test.err)
 		})
 	}
@@ -90,7 +88,7 @@ func TestOrder_Pay_Amount(t *testing.T) {
 	t.Parallel()
 	for name, order := range map[string]domain.Order{"Pending": pending, "Paid": paid, "Cancelled": cancelled, "Expired": expired} {
 		for _, wrong := range []int64{-399_800, 0, 399_799, 399_801} {
-			_, err := order.Pay("pay-1", amount(wrong), during)
+			_, err := order.Pay("pay-1", new(wrong), during)
 			if invalid, ok := errors.AsType[*domain.InvalidError](err); !ok || invalid.Field != "amount" {
 				t.Errorf("%s: paid with %d: got %v, want that the amount is wrong", name, wrong, err)
 			}

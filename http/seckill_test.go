@@ -351,6 +351,9 @@ func TestServer_SeckillSubmit_Refused(t *testing.T) {
 					answer{body: []byte(e["data"])}.into(t, &pushed)
 					checkRefusal(t, pushed, id, reason, test.sale)
 					node.get(t, "/purchases/"+id+"/events", "Last-Event-ID: 2").is(t, stdhttp.StatusNoContent)
+					if h := node.get(t, "/purchases/"+id+"/history").is(t, stdhttp.StatusOK).fields(t); h["requestId"] != id || len(h["events"].([]any)) != 0 {
+						t.Errorf("its history is %v, want that nothing was recorded", h)
+					}
 				}
 			})
 		})

@@ -35,6 +35,7 @@ type outcomes struct {
 }
 
 func (o *outcomes) add(t *testing.T, command string, err error) {
+	t.Helper()
 	var refused domain.OrderError
 	if err != nil && !errors.As(err, &refused) {
 		t.Errorf("%s: %v", command, err)

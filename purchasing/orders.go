@@ -27,13 +27,18 @@ var ErrOrderNotFound = errors.New("there is no such order")
 // Besides the errors named below the commands return domain.OrderError for what the
 // order's state refuses, and ErrOrderNotFound.
 type Orders struct {
-	pool  *pgxpool.Pool
-	store *eventstore.Store
+	pool      *pgxpool.Pool
+	releasing chan struct{} // of maxReleasing
+	store     *eventstore.Store
 }
+
+// maxReleasing is how many commands at a time may wait for a sale: fewer than the pool
+// has connections, so that a sale that is kept locked does not stop the payments.
+const maxReleasing = 4
 
 // NewOrders returns a command side for orders.
 func NewOrders(pool *pgxpool.Pool, store *eventstore.Store) *Orders {
-	return &Orders{pool: pool, store: store}
+	return &Orders{pool: pool, releasing: make(chan struct{}, maxReleasing), store: store}
 }
 
 // Pay records a payment. The amount, in minor units, is checked if it is given. It
@@ -60,7 +65,7 @@ func (o *Orders) Cancel(ctx context.Context, orderID, userID string, metadata []
 	if purchase.UserID != userID {
 		return ErrOrderNotFound
 	}
-	return o.change(ctx, purchase, metadata, domain.Order.Cancel)
+	return o.release(ctx, purchase, metadata, domain.Order.Cancel)
 }
 
 // Refund records that a paid order was paid back; with restock its units are sold
@@ -73,7 +78,7 @@ func (o *Orders) Refund(ctx context.Context, orderID, reference string, restock 
 	if err != nil {
 		return err
 	}
-	return o.change(ctx, purchase, metadata, func(order domain.Order, _ time.Time) ([]domain.Event, error) {
+	return o.release(ctx, purchase, metadata, func(order domain.Order, _ time.Time) ([]domain.Event, error) {
 		return order.Refund(reference, restock)
 	})
 }
@@ -91,6 +96,19 @@ func (o *Orders) find(ctx context.Context, orderID string) (queries.GetPurchaseO
 
 // decision decides a command on an order at a moment of the database's clock.
 type decision func(order domain.Order, now time.Time) ([]domain.Event, error)
+
+// release is change for a command that may release units.
+func (o *Orders) release(ctx context.Context, purchase queries.GetPurchaseOfOrderRow, metadata []byte, decide decision) error {
+	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
+	defer cancel()
+	select {
+	case o.releasing <- struct{}{}:
+		defer func() { <-o.releasing }()
+		return o.change(ctx, purchase, metadata, decide)
+	case <-ctx.Done():
+		return fmt.Errorf("wait to release the units of purchase %s: %w", purchase.RequestID, ctx.Err())
+	}
+}
 
 // change decides under the purchase's lock, and records what follows.
 func (o *Orders) change(ctx context.Context, purchase queries.GetPurchaseOfOrderRow, metadata []byte, decide decision) error {

@@ -2,6 +2,7 @@ package purchasing_test
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -179,9 +180,25 @@ func TestOrders_LocksOfOthers(t *testing.T) {
 	if err := n.orders.Pay(t.Context(), paid.OrderID, "pay", nil, nil); err != nil {
 		t.Errorf("pay while the sale is locked: %v", err)
 	}
-	if err := n.orders.Cancel(t.Context(), free.OrderID, "42", nil); err == nil {
-		t.Error("cancelled without the lock of the sale")
+	var cancels sync.WaitGroup
+	for range 10 { // more than there are connections
+		cancels.Go(func() {
+			if err := n.orders.Cancel(t.Context(), free.OrderID, "42", nil); err == nil {
+				t.Error("cancelled without the lock of the sale")
+			}
+		})
 	}
+	begun := time.Now()
+	for range 20 {
+		if err := n.orders.Pay(t.Context(), paid.OrderID, "pay", nil, nil); err != nil {
+			t.Errorf("pay while cancels wait for the sale: %v", err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if took := time.Since(begun); took > time.Second {
+		t.Errorf("twenty payments took %s while cancels waited for the sale", took)
+	}
+	cancels.Wait()
 	release()
 
 	release = lockPurchase(t, n, locked.RequestID)
