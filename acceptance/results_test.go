@@ -36,6 +36,30 @@ func (s *service) requireOutcomes(t *testing.T, saleID int64, outcomes ...string
 	}
 }
 
+// requireEndings fails the test unless a sale's orders have each of these statuses.
+func (s *service) requireEndings(t *testing.T, saleID int64, statuses ...string) {
+	t.Helper()
+	rows, err := s.db.Query(t.Context(), "select status, count(*) from orders where sale_id = $1 group by 1", saleID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := make(map[string]int)
+	var status string
+	var count int
+	if _, err := pgx.ForEachRow(rows, []any{&status, &count}, func() error {
+		counts[status] = count
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("orders of sale %d: %v", saleID, counts)
+	for _, status := range statuses {
+		if counts[status] == 0 {
+			t.Errorf("sale %d: no order is %s", saleID, status)
+		}
+	}
+}
+
 // requireRefusals fails the test unless purchases were refused at the door with each
 // of these codes.
 func (s *service) requireRefusals(t *testing.T, saleID int64, codes ...string) {

@@ -1,5 +1,15 @@
 -- The rules account for every event that there is. Who adds a type extends them.
 select type, count(*)
 from events
-where type not in ('PurchaseConfirmed', 'PurchaseRejected', 'PurchaseRequested', 'PurchasesTurnedAway', 'SaleScheduled')
+where type not in (
+        'OrderCancelled',
+        'OrderExpired',
+        'OrderPaid',
+        'OrderRefunded',
+        'PurchaseConfirmed',
+        'PurchaseRejected',
+        'PurchaseRequested',
+        'PurchasesTurnedAway',
+        'SaleScheduled'
+    )
 group by type
