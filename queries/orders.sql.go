@@ -56,23 +56,28 @@ func (q *Queries) GetAllowances(ctx context.Context, arg GetAllowancesParams) ([
 }
 
 const getConfirmedPurchases = `-- name: GetConfirmedPurchases :many
-select r.stream_id from events r
-join events c on c.stream_id = r.stream_id and c.version = 2 and c.type = 'PurchaseConfirmed'
-where r.version = 1
-    and r.type = 'PurchaseRequested'
-    and r.sale_id = $1
-    and r.data->>'userId' = any($2::text[])
-order by c.transaction_id, c.position
+select w.stream_id
+from (select unnest($1::text[]) as user_id) u
+cross join lateral (
+    select r.stream_id, c.transaction_id, c.position from events r
+    join events c on c.stream_id = r.stream_id and c.version = 2 and c.type = 'PurchaseConfirmed'
+    where r.version = 1
+        and r.type = 'PurchaseRequested'
+        and r.sale_id = $2
+        and r.data->>'userId' = u.user_id
+    offset 0 -- one user at a time, by the index, whatever the planner believes
+) w
+order by w.transaction_id, w.position
 `
 
 type GetConfirmedPurchasesParams struct {
-	SaleID  int64
 	UserIds []string
+	SaleID  int64
 }
 
 // All that these users ever won of a sale, in the order of confirmation.
 func (q *Queries) GetConfirmedPurchases(ctx context.Context, arg GetConfirmedPurchasesParams) ([]uuid.UUID, error) {
-	rows, err := q.db.Query(ctx, getConfirmedPurchases, arg.SaleID, arg.UserIds)
+	rows, err := q.db.Query(ctx, getConfirmedPurchases, arg.UserIds, arg.SaleID)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +99,7 @@ func (q *Queries) GetConfirmedPurchases(ctx context.Context, arg GetConfirmedPur
 const getOverdueSales = `-- name: GetOverdueSales :many
 select sale_id from (
     select sale_id, pay_by from orders
-    where status = 'pending_payment' and pay_by <= clock_timestamp()
+    where status = 'pending_payment' and pay_by <= statement_timestamp()
     order by pay_by
     limit $1
 ) overdue
@@ -102,7 +107,8 @@ group by sale_id
 order by min(pay_by)
 `
 
-// The sales of the orders that are overdue the longest.
+// The sales of the orders that are overdue the longest. (Here and below the time is
+// one that an index can be searched for, which clock_timestamp() is not.)
 func (q *Queries) GetOverdueSales(ctx context.Context, maxOrders int32) ([]int64, error) {
 	rows, err := q.db.Query(ctx, getOverdueSales, maxOrders)
 	if err != nil {
@@ -146,7 +152,7 @@ const lockOverduePurchases = `-- name: LockOverduePurchases :many
 select request_id from (
     select request_id from orders
     where status = 'pending_payment'
-        and pay_by <= clock_timestamp()
+        and pay_by <= statement_timestamp()
         and sale_id = $1
         and request_id <> all($2::uuid[])
     order by pay_by
