@@ -2,7 +2,11 @@ package eventstore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"time"
+
+	"github.com/google/uuid"
 
 	"seckill/queries"
 )
@@ -14,23 +18,44 @@ type Cursor struct {
 	Position      int64
 }
 
-// ReadLog returns up to limit events after the cursor and the cursor after the
-// last of them, in the global order. It stops before the first transaction that
-// could still be preceded by one in progress, so that a reader who goes from
-// cursor to cursor sees every event once, however late it commits.
-func (s *Store) ReadLog(ctx context.Context, db queries.DBTX, after Cursor, limit int) ([]Event, Cursor, error) {
+// Record is an event as it is stored, for readers that pass it on undecoded.
+type Record struct {
+	Cursor
+
+	StreamID   uuid.UUID
+	Version    int
+	SaleID     int64
+	Type       string
+	Data       json.RawMessage
+	Metadata   json.RawMessage
+	RecordedAt time.Time
+}
+
+// ReadLog returns up to limit events after the cursor, in the global order, each
+// with its own cursor. It stops before the first transaction that could still be
+// preceded by one in progress, so that a reader who goes from cursor to cursor
+// sees every event once, however late it commits.
+func (s *Store) ReadLog(ctx context.Context, db queries.DBTX, after Cursor, limit int) ([]Record, error) {
 	rows, err := queries.New(db).ReadLog(ctx, queries.ReadLogParams{
 		AfterTransactionID: after.TransactionID,
 		AfterPosition:      after.Position,
 		MaxEvents:          int32(limit),
 	})
 	if err != nil {
-		return nil, after, fmt.Errorf("read the log: %w", err)
+		return nil, fmt.Errorf("read the log: %w", err)
 	}
-	events := fromRows(rows)
-	if len(rows) > 0 {
-		last := rows[len(rows)-1]
-		after = Cursor{TransactionID: last.TransactionID, Position: last.Position}
+	records := make([]Record, len(rows))
+	for i, row := range rows {
+		records[i] = Record{
+			Cursor:     Cursor{TransactionID: row.TransactionID, Position: row.Position},
+			StreamID:   row.StreamID,
+			Version:    int(row.Version),
+			SaleID:     row.SaleID,
+			Type:       row.Type,
+			Data:       row.Data,
+			Metadata:   row.Metadata,
+			RecordedAt: row.RecordedAt,
+		}
 	}
-	return events, after, nil
+	return records, nil
 }

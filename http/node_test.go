@@ -113,6 +113,7 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 		Read:      pools.Read,
 		Sales:     n.sales,
 		Secret:    secret,
+		Store:     n.store,
 		Version:   "test",
 	})
 	if err != nil {

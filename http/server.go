@@ -42,6 +42,7 @@ type Config struct {
 	Read      *pgxpool.Pool
 	Sales     *purchasing.Sales
 	Secret    []byte // signs the request IDs of refusals, and cursors
+	Store     *eventstore.Store
 	Version   string
 }
 
@@ -79,6 +80,7 @@ func NewServer(config Config) (*Server, error) {
 	s.registerOrderCommands()
 	s.registerRequests()
 	s.registerSeckill(mux)
+	s.registerFeed()
 	s.registerHealth()
 	s.registerMetrics()
 	registerDocs(mux)
@@ -151,6 +153,7 @@ func apiConfig(version string) huma.Config {
 		{Name: "sales", Description: "What is for sale, and the operator's commands."},
 		{Name: "orders", Description: "What was won, and what becomes of it."},
 		{Name: "seckill", Description: "The envelope contract: submit, then poll."},
+		{Name: "feed", Description: "The whole history, for other systems."},
 		{Name: "health", Description: "Is the service there?"},
 	}
 	return config

@@ -118,7 +118,7 @@ func TestUp_RestoredDump(t *testing.T) {
 	if gap := after.TransactionID - before.TransactionID; gap > 1000 {
 		t.Errorf("the offset was raised by %d more than needed", gap)
 	}
-	events, _, err := eventstore.New().ReadLog(ctx, freshPool, eventstore.Cursor{TransactionID: before.TransactionID}, 10)
+	events, err := eventstore.New().ReadLog(ctx, freshPool, eventstore.Cursor{TransactionID: before.TransactionID}, 10)
 	if err != nil {
 		t.Fatal(err)
 	}

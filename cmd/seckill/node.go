@@ -107,6 +107,7 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 		Read:      n.pools.Read,
 		Sales:     n.sales,
 		Secret:    secret,
+		Store:     store,
 		Version:   version,
 	})
 	if err != nil {
