@@ -72,6 +72,7 @@ var problems = map[string]knownProblem{
 	"sale_closed":            {409, "The sale is over."},
 	"sale_not_found":         {404, "There is no such sale."},
 	"sale_not_open":          {409, "The sale has not opened yet."},
+	"sale_paused":            {409, "The sale is paused. Try again when it goes on."},
 	"body_too_large":         {413, "The body is too large."},
 	"unavailable":            {503, "The service cannot answer at this moment. Try again in a second."},
 	"unsupported_media_type": {415, "Send the body as application/json."},
