@@ -85,7 +85,7 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 	}
 	board := purchasing.NewBoard(pools.Read, quiet())
 	n.hub = http.NewHub(pools.Read, projections.NewPurchases(n.store), quiet())
-	listener := eventstore.NewListener(pools.Read, n.store, n.hub, quiet())
+	listener := eventstore.NewListener(pools.Read, n.store, eventstore.Followers{n.hub, board}, quiet())
 	n.intake = purchasing.NewIntake(pools.Intake, n.store, river, board, 500, quiet())
 	n.sales = purchasing.NewSales(pools.Intake, n.store)
 	n.server, err = http.NewServer(http.Config{

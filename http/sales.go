@@ -170,7 +170,7 @@ func (s *Server) listSales(ctx context.Context, in *salesInput) (*salesAnswer, e
 	if in.Cursor != "" {
 		cursor, _ = strconv.ParseInt(in.Cursor, 10, 64) // its pattern fits
 	}
-	sales, next, err := projections.ListSales(ctx, s.Read, cursor, in.Limit)
+	sales, next, err := projections.ListSales(ctx, s.Read, projections.SaleFilter{}, cursor, in.Limit)
 	if err != nil {
 		return nil, s.internalProblem(ctx, "list sales", err)
 	}

@@ -12,14 +12,16 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"seckill/domain"
+	"seckill/eventstore"
 	"seckill/queries"
 )
 
 const (
 	// boardRefresh is how often the sales that are asked for are read again.
 	boardRefresh = time.Second
-	// boardTrust is how long what was read may refuse a request at the door.
-	boardTrust = 3 * time.Second
+	// boardTrust is how long what was read may refuse a request at the door, should
+	// it not be possible to read it again.
+	boardTrust = 2 * time.Second
 	// boardIdle is how long a sale stays on the board that nobody asks for.
 	boardIdle = 5 * time.Minute
 )
@@ -28,27 +30,30 @@ const (
 var ErrSaleNotFound = errors.New("there is no such sale")
 
 // Board is what a node knows of the sales that its callers ask for, so that a
-// purchase does not read its sale from the database. It is at most about a second
-// old, and only used for what cannot be wrong by then: that a sale exists, its
-// limit, and that its window is certainly over or certainly not yet open. The
-// decision itself always reads the locked row.
+// purchase does not read its sale from the database. It is read again when the node
+// hears of a command, and every second in any case. It is only used for what hardly
+// can be wrong by then: that a sale exists, its limit, and that by the database's
+// clock its window is certainly over or certainly not yet open, or that it has been
+// paused or closed. The decision itself always reads the locked row.
 type Board struct {
-	logger *slog.Logger
-	pool   *pgxpool.Pool
+	changed chan struct{} // a command was heard of
+	logger  *slog.Logger
+	pool    *pgxpool.Pool
 
 	mu    sync.Mutex
 	sales map[int64]*posting
 }
 
 type posting struct {
-	sale    domain.Sale
-	clock   reading
-	askedAt time.Time
+	sale     domain.Sale
+	revision int64
+	clock    reading
+	askedAt  time.Time
 }
 
 // NewBoard returns an empty board. Run keeps it fresh.
 func NewBoard(pool *pgxpool.Pool, logger *slog.Logger) *Board {
-	return &Board{logger: logger, pool: pool, sales: make(map[int64]*posting)}
+	return &Board{changed: make(chan struct{}, 1), logger: logger, pool: pool, sales: make(map[int64]*posting)}
 }
 
 // Sale returns a sale and the reason for which a request that arrives now is
@@ -77,7 +82,9 @@ func (b *Board) Sale(ctx context.Context, id int64) (domain.Sale, domain.Reason,
 	clock := reading{shown: row.ServerTime, before: before, after: time.Now()}
 	sale := row.Sale.Domain()
 	b.mu.Lock()
-	b.sales[id] = &posting{sale: sale, clock: clock, askedAt: now}
+	if post, ok := b.sales[id]; !ok || post.revision <= row.Sale.Revision {
+		b.sales[id] = &posting{sale: sale, revision: row.Sale.Revision, clock: clock, askedAt: now}
+	}
 	b.mu.Unlock()
 	return sale, refusal(sale, clock, time.Now()), nil
 }
@@ -96,7 +103,28 @@ func refusal(sale domain.Sale, clock reading, now time.Time) domain.Reason {
 	return early
 }
 
-// Run reads the sales on the board again every second until the context ends.
+// Committed implements eventstore.Follower: after a command the sales are read again
+// at once.
+func (b *Board) Committed(events []eventstore.Event) {
+	for _, event := range events {
+		switch event.Data.(type) {
+		case domain.SalePaused, domain.SaleResumed, domain.SaleClosed, domain.SaleRescheduled:
+			b.Connected()
+			return
+		}
+	}
+}
+
+// Connected implements eventstore.Follower: a command may have been missed.
+func (b *Board) Connected() {
+	select {
+	case b.changed <- struct{}{}:
+	default: // it is about to read
+	}
+}
+
+// Run reads the sales on the board again every second, and when it hears of a
+// command, until the context ends.
 func (b *Board) Run(ctx context.Context) {
 	tick := time.NewTicker(boardRefresh)
 	defer tick.Stop()
@@ -105,9 +133,10 @@ func (b *Board) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := b.refresh(ctx); err != nil && ctx.Err() == nil {
-				b.logger.Warn("could not refresh the board of sales", "error", err)
-			}
+		case <-b.changed:
+		}
+		if err := b.refresh(ctx); err != nil && ctx.Err() == nil {
+			b.logger.Warn("could not refresh the board of sales", "error", err)
 		}
 	}
 }
@@ -128,8 +157,8 @@ func (b *Board) refresh(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, row := range rows {
-		if post, ok := b.sales[row.Sale.SaleID]; ok {
-			post.sale = row.Sale.Domain()
+		if post, ok := b.sales[row.Sale.SaleID]; ok && post.revision <= row.Sale.Revision {
+			post.sale, post.revision = row.Sale.Domain(), row.Sale.Revision
 			post.clock = reading{shown: row.ServerTime, before: before, after: after}
 		}
 	}

@@ -78,7 +78,7 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 	}
 	board := purchasing.NewBoard(n.pools.Read, logger)
 	hub := http.NewHub(n.pools.Read, projections.NewPurchases(store), logger)
-	listener := eventstore.NewListener(n.pools.Read, store, hub, logger)
+	listener := eventstore.NewListener(n.pools.Read, store, eventstore.Followers{hub, board}, logger)
 	n.intake = purchasing.NewIntake(n.pools.Intake, store, n.river, board, config.maxBatch, logger)
 	n.sales = purchasing.NewSales(n.pools.Intake, store)
 	n.server, err = http.NewServer(http.Config{
