@@ -81,8 +81,10 @@ type saleInput struct {
 }
 
 type salesInput struct {
-	Cursor string `query:"cursor" doc:"The next of the answer before." pattern:"^[0-9]{1,18}$" patternDescription:"a cursor"`
-	Limit  int    `query:"limit" default:"20" minimum:"1" maximum:"100"`
+	Status []string `query:"status,explode" enum:"scheduled,open,paused,sold_out,closed" doc:"Only sales in this status; repeat it for several."`
+	Goods  int64    `query:"goodsId" minimum:"1" doc:"Only sales of these goods." example:"1001"`
+	Cursor string   `query:"cursor" doc:"The next of the answer before." pattern:"^[0-9]{1,18}$" patternDescription:"a cursor"`
+	Limit  int      `query:"limit" default:"20" minimum:"1" maximum:"100"`
 }
 
 type salesAnswer struct {
@@ -108,6 +110,7 @@ func (s *Server) registerSales() {
 		Method:      http.MethodGet,
 		Path:        "/sales",
 		Summary:     "The sales",
+		Description: "All of them, or those that the filters leave, page by page.",
 		Tags:        []string{"sales"},
 	}, "invalid_request", "unavailable"), s.listSales)
 	huma.Register(s.api, withCodes(huma.Operation{
@@ -117,6 +120,7 @@ func (s *Server) registerSales() {
 		Summary:     "One sale",
 		Tags:        []string{"sales"},
 	}, "sale_not_found", "unavailable"), s.getSale)
+	s.registerSaleCommands()
 }
 
 func (s *Server) scheduleSale(ctx context.Context, in *scheduleInput) (*saleScheduled, error) {
@@ -170,7 +174,11 @@ func (s *Server) listSales(ctx context.Context, in *salesInput) (*salesAnswer, e
 	if in.Cursor != "" {
 		cursor, _ = strconv.ParseInt(in.Cursor, 10, 64) // its pattern fits
 	}
-	sales, next, err := projections.ListSales(ctx, s.Read, projections.SaleFilter{}, cursor, in.Limit)
+	filter := projections.SaleFilter{GoodsID: in.Goods}
+	for _, status := range in.Status {
+		filter.Statuses = append(filter.Statuses, domain.SaleStatus(status))
+	}
+	sales, next, err := projections.ListSales(ctx, s.Read, filter, cursor, in.Limit)
 	if err != nil {
 		return nil, s.internalProblem(ctx, "list sales", err)
 	}
