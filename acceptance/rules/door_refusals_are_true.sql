@@ -1,8 +1,14 @@
 -- Who was refused at the door was refused for a reason that held then: the window by
--- the time of the call, the stock by what had been sold when the answer came.
-select r.*, t.opens_at, t.closes_at, t.per_user_limit, t.stock, sold.units as sold
+-- the time of the call, the stock by what had been sold when the answer came. What a
+-- command has changed the door may hear of two seconds late.
+select r.*, t.opens_at, t.closes_at, t.closed_at, t.per_user_limit, stock.units as stock, sold.units as sold
 from refused r
 left join terms t using (sale_id)
+cross join lateral (
+    select t.planned_stock + coalesce(sum(c.units), 0) as units
+    from commands c
+    where c.sale_id = r.sale_id and c.recorded_at <= r.told_at
+) stock
 cross join lateral (
     select coalesce(sum(d.units), 0) as units
     from decisions d
@@ -11,8 +17,15 @@ cross join lateral (
 where (
         case r.code
             when 'quantity_over_limit' then r.quantity > t.per_user_limit
-            when 'sale_closed' then r.told_at >= t.closes_at
-            when 'sale_not_open' then r.sent_at < t.opens_at
-            when 'sold_out' then r.quantity > t.stock - sold.units
+            when 'sale_closed' then r.told_at >= least(t.closes_at, t.closed_at)
+            when 'sale_not_open' then r.sent_at < t.opens_at or exists (
+                select from commands c
+                where c.sale_id = r.sale_id and c.type = 'SaleRescheduled' and r.sent_at < c.recorded_at + interval '2.5 seconds'
+            )
+            when 'sale_paused' then exists (
+                select from pauses p
+                where p.sale_id = r.sale_id and r.told_at >= p.since and (p.until is null or r.sent_at < p.until + interval '2.5 seconds')
+            )
+            when 'sold_out' then r.quantity > stock.units - sold.units
         end
     ) is not true
