@@ -239,6 +239,7 @@ func TestServer_WrongMethod(t *testing.T) {
 		"PUT /sales/1001":              "GET, HEAD, PATCH",
 		"DELETE /sales/1001":           "GET, HEAD, PATCH",
 		"GET /sales/1001/stock":        "POST",
+		"POST /sales/1001/events":      "GET, HEAD",
 		"PUT /sales/1001/pause":        "POST",
 		"GET /sales/1001/resume":       "POST",
 		"DELETE /sales/1001/close":     "POST",

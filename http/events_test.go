@@ -31,7 +31,13 @@ type event map[string]string
 // follow opens the stream of a request, which ends with the context or the test.
 func (c *client) follow(ctx context.Context, t *testing.T, requestID string, headers ...string) *stream {
 	t.Helper()
-	response, err := c.send(ctx, stdhttp.MethodGet, "/purchases/"+requestID+"/events", "", headers...)
+	return c.openStream(ctx, t, "/purchases/"+requestID+"/events", headers...)
+}
+
+// openStream opens the stream at an address.
+func (c *client) openStream(ctx context.Context, t *testing.T, path string, headers ...string) *stream {
+	t.Helper()
+	response, err := c.send(ctx, stdhttp.MethodGet, path, "", headers...)
 	if err != nil {
 		t.Fatal(err)
 	}

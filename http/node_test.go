@@ -38,13 +38,14 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 type node struct {
 	*client
 
-	hub    *http.Hub
-	intake *purchasing.Intake
-	pools  *postgres.Pools
-	sales  *purchasing.Sales
-	server *http.Server
-	store  *eventstore.Store
-	url    string // of the database
+	hub     *http.Hub
+	intake  *purchasing.Intake
+	pools   *postgres.Pools
+	saleHub *http.SaleHub
+	sales   *purchasing.Sales
+	server  *http.Server
+	store   *eventstore.Store
+	url     string // of the database
 }
 
 // nodeConfig says what a node lacks.
@@ -85,7 +86,8 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 	}
 	board := purchasing.NewBoard(pools.Read, quiet())
 	n.hub = http.NewHub(pools.Read, projections.NewPurchases(n.store), quiet())
-	listener := eventstore.NewListener(pools.Read, n.store, eventstore.Followers{n.hub, board}, quiet())
+	n.saleHub = http.NewSaleHub(pools.Read, quiet())
+	listener := eventstore.NewListener(pools.Read, n.store, eventstore.Followers{n.hub, board, n.saleHub}, quiet())
 	n.intake = purchasing.NewIntake(pools.Intake, n.store, river, board, 500, quiet())
 	n.sales = purchasing.NewSales(pools.Intake, n.store)
 	n.server, err = http.NewServer(http.Config{
@@ -94,6 +96,7 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 		Listener: listener,
 		Logger:   quiet(),
 		Read:     pools.Read,
+		SaleHub:  n.saleHub,
 		Sales:    n.sales,
 		Secret:   secret,
 		Version:  "test",
@@ -102,7 +105,7 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 		t.Fatal(err)
 	}
 
-	loops := []func(context.Context){board.Run, n.hub.Run, upkeep.Run}
+	loops := []func(context.Context){board.Run, n.hub.Run, n.saleHub.Run, upkeep.Run}
 	if !config.deaf {
 		loops = append(loops, func(ctx context.Context) { _ = listener.Run(ctx) }) // it only ends with the context
 	}

@@ -51,6 +51,19 @@ func saleBody(sale projections.Sale) SaleBody {
 	}
 }
 
+// exampleSaleBody illustrates the API's description.
+func exampleSaleBody() SaleBody {
+	opens := time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC)
+	return saleBody(projections.Sale{
+		Sale: domain.Sale{
+			ID: 1001, GoodsID: 1001, Name: "Aurora X1 phone", Price: 199_900, Currency: "CNY", Stock: 300, Available: 287, PerUserLimit: 1,
+			OpensAt: opens, ClosesAt: opens.Add(time.Hour), PaymentTimeout: 15 * time.Minute,
+		},
+		Revision:   14,
+		ServerTime: opens.Add(1500 * time.Millisecond),
+	})
+}
+
 type scheduleInput struct {
 	Traceparent string `header:"Traceparent" hidden:"true"`
 	Body        struct {

@@ -98,14 +98,9 @@ func (s *Server) registerSaleCommands() {
 }
 
 func exampleSale(description string) map[string]*huma.Response {
-	opens := time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC)
 	return map[string]*huma.Response{"200": {
 		Description: description,
-		Content: exampleContent("#/components/schemas/SaleBody", SaleBody{
-			SaleID: 1001, GoodsID: 1001, Name: "Aurora X1 phone", Price: 199_900, Currency: "CNY", Stock: 300, Available: 287, PerUserLimit: 1,
-			OpensAt: opens, ClosesAt: opens.Add(time.Hour), PaymentTimeout: "15m", Status: string(domain.SaleStatusOpen),
-			Revision: 14, ServerTime: opens.Add(1500 * time.Millisecond),
-		}),
+		Content:     exampleContent("#/components/schemas/SaleBody", exampleSaleBody()),
 	}}
 }
 

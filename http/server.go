@@ -34,6 +34,7 @@ type Config struct {
 	Listener *eventstore.Listener
 	Logger   *slog.Logger
 	Read     *pgxpool.Pool
+	SaleHub  *SaleHub
 	Sales    *purchasing.Sales
 	Secret   []byte // signs the request IDs of refusals
 	Version  string
@@ -65,6 +66,7 @@ func NewServer(config Config) (*Server, error) {
 	s.registerPurchases()
 	s.registerEvents()
 	s.registerSales()
+	s.registerSaleEvents()
 	s.registerOrders()
 	s.registerSeckill(mux)
 	s.registerHealth()

@@ -35,6 +35,15 @@ func GetSale(ctx context.Context, db queries.DBTX, id int64) (Sale, error) {
 	return fromRow(row), nil
 }
 
+// GetSales returns those of the sales that exist, by one query.
+func GetSales(ctx context.Context, db queries.DBTX, ids []int64) ([]Sale, error) {
+	rows, err := queries.New(db).GetSales(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read %d sales: %w", len(ids), err)
+	}
+	return fromRows(rows), nil
+}
+
 // SaleFilter says which sales to list; the zero filter is all of them.
 type SaleFilter struct {
 	GoodsID  int64               // 0 for any

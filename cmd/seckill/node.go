@@ -78,7 +78,8 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 	}
 	board := purchasing.NewBoard(n.pools.Read, logger)
 	hub := http.NewHub(n.pools.Read, projections.NewPurchases(store), logger)
-	listener := eventstore.NewListener(n.pools.Read, store, eventstore.Followers{hub, board}, logger)
+	saleHub := http.NewSaleHub(n.pools.Read, logger)
+	listener := eventstore.NewListener(n.pools.Read, store, eventstore.Followers{hub, board, saleHub}, logger)
 	n.intake = purchasing.NewIntake(n.pools.Intake, store, n.river, board, config.maxBatch, logger)
 	n.sales = purchasing.NewSales(n.pools.Intake, store)
 	n.server, err = http.NewServer(http.Config{
@@ -87,6 +88,7 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 		Listener: listener,
 		Logger:   logger,
 		Read:     n.pools.Read,
+		SaleHub:  saleHub,
 		Sales:    n.sales,
 		Secret:   secret,
 		Version:  version,
@@ -102,6 +104,7 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 	for _, loop := range []func(context.Context){
 		board.Run,
 		hub.Run,
+		saleHub.Run,
 		func(ctx context.Context) { _ = listener.Run(ctx) }, // it only ends with the context
 		func(ctx context.Context) { projections.KeepResults(ctx, n.pools.Read, logger) },
 		upkeep.Run,
