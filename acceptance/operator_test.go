@@ -1,6 +1,7 @@
 package acceptance_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -21,6 +22,18 @@ func (s *service) operate(t *testing.T, n *node, method, path, body, mayBe strin
 	if err := s.call(request, http.StatusOK, &sale); err != nil && (mayBe == "" || !strings.Contains(err.Error(), mayBe)) {
 		t.Errorf("%s %s %s at node %s: %v", method, path, body, n.name, err)
 	}
+}
+
+// awaitRefusal sends purchases to a node until it refuses them with that code.
+func (s *service) awaitRefusal(t *testing.T, n *node, sale int64, code string) {
+	t.Helper()
+	buyers := 0
+	eventually(t, 10*time.Second, "purchases are refused with "+code, func() bool {
+		buyers++
+		_, err := s.buy(t.Context(), n, order{sale: sale, user: fmt.Sprint("late-", buyers), quantity: 1})
+		refused, ok := errors.AsType[*problem](err)
+		return ok && refused.Code == code
+	})
 }
 
 // TestOperator sells to a crowd while an operator pauses, restocks, moves and closes
@@ -58,6 +71,9 @@ func TestOperator(t *testing.T) {
 	}
 
 	crowd.gone()
+	s.operate(t, s.nodes[0], http.MethodPost, at(paused, "/pause"), "", "")
+	s.awaitRefusal(t, s.nodes[1], paused, "sale_paused")
+	s.awaitRefusal(t, s.nodes[1], closed, "sale_closed")
 	s.conclude(t)
 	for _, sale := range []int64{paused, restocked, moved, closed} {
 		s.requireOutcomes(t, sale, succeeded)

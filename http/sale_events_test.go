@@ -182,29 +182,35 @@ func (s *shelf) change(id int64, change func(*projections.Sale)) []eventstore.Ev
 	return []eventstore.Event{{SaleID: id, Version: 2, Data: domain.PurchaseConfirmed{}}}
 }
 
-// followShelf runs a test with two sales in memory, in a bubble of its own time.
-func followShelf(t *testing.T, test func(t *testing.T, n *client, hub *http.SaleHub, shelf *shelf)) {
+// shelfNode is the edge of a node whose sales are in memory, for a synctest bubble.
+type shelfNode struct {
+	*client
+
+	goods *shelf
+	hub   *http.SaleHub
+}
+
+// startShelf serves two sales that are on, until the test ends.
+func startShelf(t *testing.T) shelfNode {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		goods := &shelf{sales: make(map[int64]projections.Sale)}
-		for _, id := range []int64{1001, 1002} {
-			goods.sales[id] = projections.Sale{Revision: 1, Sale: domain.Sale{
-				ID: id, Stock: 1000, Available: 1000, OpensAt: time.Now().Add(-time.Hour), ClosesAt: time.Now().Add(24 * time.Hour),
-			}}
-		}
-		hub := http.NewSaleHubOf(goods.read, quiet())
-		server, err := http.NewServer(http.Config{SaleHub: hub, Logger: quiet(), Secret: secret, Version: "test"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		listener := newMemoryListener()
-		serveOn(t, server, listener)
-		ctx, stop := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { hub.Run(ctx) })
-		t.Cleanup(func() { stop(); running.Wait() })
-		test(t, newClient(t, server, "http://memory", listener.dial), hub, goods)
-	})
+	goods := &shelf{sales: make(map[int64]projections.Sale)}
+	for _, id := range []int64{1001, 1002} {
+		goods.sales[id] = projections.Sale{Revision: 1, Sale: domain.Sale{
+			ID: id, Stock: 1000, Available: 1000, OpensAt: time.Now().Add(-time.Hour), ClosesAt: time.Now().Add(24 * time.Hour),
+		}}
+	}
+	hub := http.NewSaleHubOf(goods.read, quiet())
+	server, err := http.NewServer(http.Config{SaleHub: hub, Logger: quiet(), Secret: secret, Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener := newMemoryListener()
+	serveOn(t, server, listener)
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { hub.Run(ctx) })
+	t.Cleanup(func() { stop(); running.Wait() })
+	return shelfNode{client: newClient(t, server, "http://memory", listener.dial), goods: goods, hub: hub}
 }
 
 func sellOne(sale *projections.Sale) { sale.Available-- }
@@ -213,14 +219,15 @@ func sellOne(sale *projections.Sale) { sale.Available-- }
 // latest state each time, and is read as often, however many watch.
 func TestSaleHub_Conflates(t *testing.T) {
 	t.Parallel()
-	followShelf(t, func(t *testing.T, n *client, hub *http.SaleHub, goods *shelf) {
+	synctest.Test(t, func(t *testing.T) {
+		n := startShelf(t)
 		const watchers = 20
 		streams := make([]*stream, watchers)
 		for i := range streams {
 			streams[i] = n.openStream(t.Context(), t, saleEvents(1001))
 			streams[i].awaitSale(t, "shown", is("open"))
 		}
-		if got := goods.readSince(); got != 1 {
+		if got := n.goods.readSince(); got != 1 {
 			t.Errorf("%d reads for %d who came, want 1", got, watchers)
 		}
 		told := make([]int, watchers)
@@ -241,7 +248,7 @@ func TestSaleHub_Conflates(t *testing.T) {
 			})
 		}
 		for range 400 {
-			hub.Committed(goods.change(1001, sellOne))
+			n.hub.Committed(n.goods.change(1001, sellOne))
 			time.Sleep(5 * time.Millisecond)
 		}
 		reading.Wait()
@@ -250,7 +257,7 @@ func TestSaleHub_Conflates(t *testing.T) {
 				t.Errorf("watcher %d was told %d times in 2 s, want 8", i, times)
 			}
 		}
-		if got := goods.readSince(); got < 7 || got > 9 {
+		if got := n.goods.readSince(); got < 7 || got > 9 {
 			t.Errorf("%d reads in 2 s, want 8", got)
 		}
 	})
@@ -259,34 +266,35 @@ func TestSaleHub_Conflates(t *testing.T) {
 // Nothing is read while nothing changes, and nothing once nobody watches.
 func TestSaleHub_ReadsOnlyWhatChanged(t *testing.T) {
 	t.Parallel()
-	followShelf(t, func(t *testing.T, n *client, hub *http.SaleHub, goods *shelf) {
+	synctest.Test(t, func(t *testing.T) {
+		n := startShelf(t)
 		ctx, leave := context.WithCancel(t.Context())
 		s := n.openStream(ctx, t, saleEvents(1001))
 		s.awaitSale(t, "shown", is("open"))
-		goods.readSince()
+		n.goods.readSince()
 		time.Sleep(14 * time.Second)
-		hub.Committed(goods.change(1002, sellOne))
+		n.hub.Committed(n.goods.change(1002, sellOne))
 		time.Sleep(500 * time.Millisecond)
-		if got := goods.readSince(); got != 0 {
+		if got := n.goods.readSince(); got != 0 {
 			t.Errorf("%d reads without a change", got)
 		}
 		if e, ok := s.next(); !ok || e[""] != "alive" {
 			t.Errorf("got %v, want a sign of life", e)
 		}
-		goods.change(1001, sellOne) // and nobody hears of it
+		n.goods.change(1001, sellOne) // and nobody hears of it
 		if got := s.awaitSale(t, "looked for", func(s sale) bool { return s.Available == 999 }); got.Revision != 2 {
 			t.Errorf("got %+v", got)
 		}
 		leave()
 		synctest.Wait()
-		if got := hub.Watched(); got != 0 {
+		if got := n.hub.Watched(); got != 0 {
 			t.Errorf("%d sales are watched after all have left", got)
 		}
-		goods.readSince()
-		hub.Committed(goods.change(1001, sellOne))
-		hub.Connected()
+		n.goods.readSince()
+		n.hub.Committed(n.goods.change(1001, sellOne))
+		n.hub.Connected()
 		time.Sleep(time.Minute)
-		if got := goods.readSince(); got != 0 {
+		if got := n.goods.readSince(); got != 0 {
 			t.Errorf("%d reads for nobody", got)
 		}
 	})
@@ -295,16 +303,17 @@ func TestSaleHub_ReadsOnlyWhatChanged(t *testing.T) {
 // While the database does not answer the watchers wait; then they see what is so.
 func TestSaleHub_DatabaseAway(t *testing.T) {
 	t.Parallel()
-	followShelf(t, func(t *testing.T, n *client, hub *http.SaleHub, goods *shelf) {
+	synctest.Test(t, func(t *testing.T) {
+		n := startShelf(t)
 		s := n.openStream(t.Context(), t, saleEvents(1001))
 		s.awaitSale(t, "shown", is("open"))
 		breaks := func(broken bool) {
-			goods.mu.Lock()
-			defer goods.mu.Unlock()
-			goods.broken = broken
+			n.goods.mu.Lock()
+			defer n.goods.mu.Unlock()
+			n.goods.broken = broken
 		}
 		breaks(true)
-		hub.Committed(goods.change(1001, sellOne))
+		n.hub.Committed(n.goods.change(1001, sellOne))
 		began := time.Now()
 		n.get(t, saleEvents(1002)).problem(t, 503, "unavailable")
 		if took := time.Since(began); took != 5*time.Second {
@@ -318,12 +327,13 @@ func TestSaleHub_DatabaseAway(t *testing.T) {
 // Who comes later is told at once, without another read, and by the time as it is.
 func TestSaleHub_SecondWatcher(t *testing.T) {
 	t.Parallel()
-	followShelf(t, func(t *testing.T, n *client, _ *http.SaleHub, goods *shelf) {
+	synctest.Test(t, func(t *testing.T) {
+		n := startShelf(t)
 		first := n.openStream(t.Context(), t, saleEvents(1001)).awaitSale(t, "shown", is("open"))
-		goods.readSince()
+		n.goods.readSince()
 		time.Sleep(10 * time.Second)
 		second := n.openStream(t.Context(), t, saleEvents(1001)).awaitSale(t, "shown", is("open"))
-		if got := goods.readSince(); got != 0 {
+		if got := n.goods.readSince(); got != 0 {
 			t.Errorf("%d reads for the second", got)
 		}
 		if later := second.ServerTime.Sub(first.ServerTime); later != 10*time.Second {
