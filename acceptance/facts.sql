@@ -46,6 +46,17 @@ left join (
 ) moved using (sale_id)
 where s.type = 'SaleScheduled';
 
+-- Which window each sale had when; until is null for the last one.
+create temp table windows on commit drop as
+select
+    sale_id,
+    (data->>'opensAt')::timestamptz as opens_at,
+    (data->>'closesAt')::timestamptz as closes_at,
+    recorded_at as since,
+    lead(recorded_at) over (partition by sale_id order by version) as until
+from events
+where type in ('SaleScheduled', 'SaleRescheduled');
+
 -- When each sale was paused; until is null for a pause that was never ended.
 create temp table pauses on commit drop as
 select sale_id, since, until

@@ -17,10 +17,15 @@ cross join lateral (
 where (
         case r.code
             when 'quantity_over_limit' then r.quantity > t.per_user_limit
-            when 'sale_closed' then r.told_at >= least(t.closes_at, t.closed_at)
-            when 'sale_not_open' then r.sent_at < t.opens_at or exists (
-                select from commands c
-                where c.sale_id = r.sale_id and c.type = 'SaleRescheduled' and r.sent_at < c.recorded_at + interval '2.5 seconds'
+            when 'sale_closed' then r.told_at >= t.closed_at or exists (
+                select from windows w
+                where w.sale_id = r.sale_id and r.told_at >= w.closes_at
+                    and r.told_at >= w.since and (w.until is null or r.sent_at < w.until + interval '2.5 seconds')
+            )
+            when 'sale_not_open' then exists (
+                select from windows w
+                where w.sale_id = r.sale_id and r.sent_at < w.opens_at
+                    and r.told_at >= w.since and (w.until is null or r.sent_at < w.until + interval '2.5 seconds')
             )
             when 'sale_paused' then exists (
                 select from pauses p
