@@ -42,6 +42,7 @@ type buyer struct {
 	order
 
 	doubleClicks bool // sends it twice at once, to two nodes
+	ending       ending
 	follow       string
 	followAt     int // the node that is asked first
 	leaves       leaving
@@ -64,7 +65,9 @@ func (b *buyer) buy(ctx context.Context, s *shop, pressed func()) {
 		defer cancel()
 		_, _ = b.followOnce(ctx, s, accepted.RequestID, b.followAt)
 	default:
-		b.followUp(ctx, s, accepted)
+		if result, ok := b.followUp(ctx, s, accepted); ok && result.Status == succeeded {
+			b.end(ctx, s, result)
+		}
 	}
 }
 
@@ -119,19 +122,20 @@ func (b *buyer) submitOnce(ctx context.Context, s *shop, at int) (purchase, erro
 	return s.buy(ctx, b.node(at), b.order)
 }
 
-// followUp asks one node after the other until one knows the result.
-func (b *buyer) followUp(ctx context.Context, s *shop, accepted purchase) {
+// followUp asks one node after the other until one knows the result. It returns false
+// if the buyer does not find out.
+func (b *buyer) followUp(ctx context.Context, s *shop, accepted purchase) (purchase, bool) {
 	for try := 0; ; try++ {
 		result, err := b.followOnce(ctx, s, accepted.RequestID, b.followAt+try)
 		if err == nil && result.decided() {
-			return
+			return result, true
 		}
 		if answered, ok := errors.AsType[*problem](err); ok && answered.notFound() {
-			return // which is true, or breaks a rule
+			return purchase{}, false // which is true, or breaks a rule
 		}
 		if !pause(ctx, restAfter(try)) {
 			s.ledger.addUnanswered(accepted.RequestID)
-			return
+			return purchase{}, false
 		}
 	}
 }

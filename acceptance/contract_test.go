@@ -74,5 +74,10 @@ var atTheDoor = map[string]int{
 // refusal reports whether a purchase was refused for good.
 func (p *problem) refusal() bool { return atTheDoor[p.Code] == p.Status }
 
+// orderRefusal reports whether a command on an order was refused for good.
+func (p *problem) orderRefusal() bool {
+	return orderRefusals[p.Code] && p.Status == http.StatusConflict
+}
+
 // errContract wraps what the contract does not have.
 var errContract = errors.New("not in the contract")

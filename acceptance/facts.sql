@@ -84,48 +84,96 @@ select
 from events
 where type = 'PurchaseRequested';
 
--- What was decided, with what had been sold and what the buyer held just before it
--- in the order of decisions.
-create temp table decisions on commit drop as
+-- What happened to orders: payments, and the ends that release their units.
+create temp table turns on commit drop as
 select
-    o.*,
-    coalesce(sum(o.units) over earlier_of_the_sale, 0) as sold_before,
-    coalesce(sum(o.units) over earlier_of_the_buyer, 0) as held_before
+    e.stream_id as request_id,
+    e.version,
+    e.type,
+    r.sale_id,
+    r.user_id,
+    case when e.type = 'OrderPaid' then 0 else (e.data->>'quantity')::bigint end as released,
+    case
+        when e.type = 'OrderPaid' or e.type = 'OrderRefunded' and not (e.data->'restock')::boolean then 0
+        else (e.data->>'quantity')::bigint
+    end as restocked,
+    e.data->>'paymentReference' as payment_reference,
+    (e.data->>'amount')::bigint as amount,
+    e.recorded_at,
+    e.transaction_id,
+    e.position
+from events e
+join requests r on r.request_id = e.stream_id
+where e.type in ('OrderPaid', 'OrderCancelled', 'OrderExpired', 'OrderRefunded');
+create index on turns (request_id);
+analyze turns;
+
+-- Everything that a sale's lock guards, in its order: the decisions, and the
+-- releases, which are negative here. With what had been sold and what the buyer held
+-- just before it.
+create temp table movements on commit drop as
+select
+    m.*,
+    coalesce(sum(m.sold) over earlier_of_the_sale, 0) as sold_before,
+    coalesce(sum(m.held) over earlier_of_the_buyer, 0) as held_before
 from (
     select
         e.stream_id as request_id,
         e.version,
         r.sale_id,
         r.user_id,
-        r.quantity,
-        r.accepted_at,
-        e.recorded_at as decided_at,
+        case when e.type = 'PurchaseConfirmed' then (e.data->>'quantity')::bigint else 0 end as sold,
+        case when e.type = 'PurchaseConfirmed' then (e.data->>'quantity')::bigint else 0 end as held,
+        e.recorded_at,
         e.transaction_id,
-        e.position,
-        e.type = 'PurchaseConfirmed' as confirmed,
-        case when e.type = 'PurchaseConfirmed' then (e.data->>'quantity')::bigint else 0 end as units,
-        (e.data->>'amount')::bigint as amount,
-        e.data->>'currency' as currency,
-        e.data->>'orderId' as order_id,
-        (e.data->>'payBy')::timestamptz as pay_by,
-        e.data->>'reason' as reason,
-        (e.data->>'existingRequestId')::uuid as existing_request_id,
-        e.data->>'existingOrderId' as existing_order_id
+        e.position
     from events e
     join requests r on r.request_id = e.stream_id
     where e.type in ('PurchaseConfirmed', 'PurchaseRejected')
-) o
+    union all
+    select request_id, version, sale_id, user_id, -restocked, -released, recorded_at, transaction_id, position
+    from turns
+    where released <> 0
+) m
 window
     earlier_of_the_sale as (
-        partition by o.sale_id
-        order by o.transaction_id, o.position
+        partition by m.sale_id
+        order by m.transaction_id, m.position
         rows between unbounded preceding and 1 preceding
     ),
     earlier_of_the_buyer as (
-        partition by o.sale_id, o.user_id
-        order by o.transaction_id, o.position
+        partition by m.sale_id, m.user_id
+        order by m.transaction_id, m.position
         rows between unbounded preceding and 1 preceding
     );
+
+-- What was decided.
+create temp table decisions on commit drop as
+select
+    e.stream_id as request_id,
+    e.version,
+    r.sale_id,
+    r.user_id,
+    r.quantity,
+    r.accepted_at,
+    e.recorded_at as decided_at,
+    e.transaction_id,
+    e.position,
+    e.type = 'PurchaseConfirmed' as confirmed,
+    m.sold as units,
+    (e.data->>'amount')::bigint as amount,
+    e.data->>'currency' as currency,
+    e.data->>'orderId' as order_id,
+    (e.data->>'payBy')::timestamptz as pay_by,
+    e.data->>'reason' as reason,
+    (e.data->>'existingRequestId')::uuid as existing_request_id,
+    e.data->>'existingOrderId' as existing_order_id,
+    m.sold_before,
+    m.held_before
+from events e
+join requests r on r.request_id = e.stream_id
+join movements m on m.request_id = e.stream_id and m.version = e.version
+where e.type in ('PurchaseConfirmed', 'PurchaseRejected');
 create index on decisions (sale_id, user_id);
 create index on decisions (request_id);
 analyze decisions;
@@ -177,4 +225,15 @@ create temp table unknown (
     asked uuid not null,
     node text not null,
     told_at timestamptz not null
+) on commit drop;
+
+-- Every answer to a command on an order.
+create temp table commanded (
+    command text not null, -- pay, cancel or refund
+    order_id text not null,
+    reference text not null, -- '' for a cancel
+    node text not null,
+    sent_at timestamptz not null,
+    told_at timestamptz not null,
+    answer text not null -- the order's status, or the code of the refusal
 ) on commit drop;

@@ -54,6 +54,7 @@ type disturbance struct {
 // ledger keeps what the buyers sent and what they were told.
 type ledger struct {
 	mu           sync.Mutex
+	commanded    []commanded
 	disturbances []disturbance
 	notFound     []notFound
 	refusals     []refusal
@@ -78,6 +79,12 @@ func (l *ledger) addTelling(t telling) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tellings = append(l.tellings, t)
+}
+
+func (l *ledger) addCommanded(c commanded) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.commanded = append(l.commanded, c)
 }
 
 func (l *ledger) addRefusal(r refusal) {
@@ -118,6 +125,11 @@ func (l *ledger) judge(t *testing.T) {
 		t.Errorf("%d buyers were never told what became of their requests, the first of %s", len(l.unanswered), l.unanswered[0])
 	}
 	t.Logf("%d POSTs, %d answers and pushes, %d refusals at the door", len(l.sent), len(l.tellings), len(l.refusals))
+	answers := make(map[string]int)
+	for _, c := range l.commanded {
+		answers[c.command+" → "+c.answer]++
+	}
+	t.Logf("commands on orders: %v", answers)
 	for met, times := range l.troubles {
 		t.Logf("%4d × %s of a %s at node %s", times, met.kind, met.how, met.node)
 	}
@@ -145,13 +157,15 @@ func (l *ledger) accepted() map[string]bool {
 	return ids
 }
 
-// refusalsByCode counts the purchases that were refused at the door.
-func (l *ledger) refusalsByCode() map[string]int {
+// refusalsByCode counts the purchases of a sale that were refused at the door.
+func (l *ledger) refusalsByCode(saleID int64) map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	counts := make(map[string]int)
 	for _, r := range l.refusals {
-		counts[r.code]++
+		if r.sale == saleID {
+			counts[r.code]++
+		}
 	}
 	return counts
 }

@@ -78,5 +78,7 @@ func TestOperator(t *testing.T) {
 	for _, sale := range []int64{paused, restocked, moved, closed} {
 		s.requireOutcomes(t, sale, succeeded)
 	}
-	s.requireRefusals(t, "sale_closed", "sale_not_open", "sale_paused")
+	s.requireRefusals(t, paused, "sale_paused")
+	s.requireRefusals(t, closed, "sale_closed")
+	s.requireRefusals(t, moved, "sale_not_open")
 }

@@ -44,6 +44,7 @@ func newBuyer(nodes []*node, d demand) *buyer {
 			user:     fmt.Sprintf("user-%d", mathrand.IntN(d.users)),
 			quantity: 1 + mathrand.Int64N(int64(d.maxQuantity)),
 		},
+		ending:       endings[mathrand.IntN(len(endings))],
 		follow:       []string{byLongPoll, bySSE, byShortPoll}[mathrand.IntN(3)],
 		followAt:     mathrand.IntN(len(nodes)),
 		leavesAfter:  time.Duration(mathrand.IntN(20)) * time.Millisecond,

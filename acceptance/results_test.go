@@ -10,7 +10,7 @@ import (
 )
 
 // requireOutcomes fails the test unless a sale's purchases had each of these
-// outcomes: rules that nothing could break show nothing.
+// outcomes, decided or at the door: rules that nothing could break show nothing.
 func (s *service) requireOutcomes(t *testing.T, saleID int64, outcomes ...string) {
 	t.Helper()
 	rows, err := s.db.Query(t.Context(), `
@@ -27,19 +27,44 @@ func (s *service) requireOutcomes(t *testing.T, saleID int64, outcomes ...string
 	}); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("sale %d: %v", saleID, counts)
+	refused := s.ledger.refusalsByCode(saleID)
+	t.Logf("sale %d: %v, refused at the door: %v", saleID, counts, refused)
 	for _, outcome := range outcomes {
-		if counts[outcome] == 0 {
+		if counts[outcome]+refused[outcome] == 0 {
 			t.Errorf("sale %d: no purchase ended with %s", saleID, outcome)
+		}
+	}
+}
+
+// requireEndings fails the test unless a sale's orders have each of these statuses.
+func (s *service) requireEndings(t *testing.T, saleID int64, statuses ...string) {
+	t.Helper()
+	rows, err := s.db.Query(t.Context(), "select status, count(*) from orders where sale_id = $1 group by 1", saleID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := make(map[string]int)
+	var status string
+	var count int
+	if _, err := pgx.ForEachRow(rows, []any{&status, &count}, func() error {
+		counts[status] = count
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("orders of sale %d: %v", saleID, counts)
+	for _, status := range statuses {
+		if counts[status] == 0 {
+			t.Errorf("sale %d: no order is %s", saleID, status)
 		}
 	}
 }
 
 // requireRefusals fails the test unless purchases were refused at the door with each
 // of these codes.
-func (s *service) requireRefusals(t *testing.T, codes ...string) {
+func (s *service) requireRefusals(t *testing.T, saleID int64, codes ...string) {
 	t.Helper()
-	counts := s.ledger.refusalsByCode()
+	counts := s.ledger.refusalsByCode(saleID)
 	t.Logf("refused at the door: %v", counts)
 	for _, code := range codes {
 		if counts[code] == 0 {

@@ -94,6 +94,9 @@ func (l *ledger) copyTo(ctx context.Context, tx pgx.Tx) error {
 		{"refused", rowsOf(l.refusals, func(r refusal) []any {
 			return []any{r.sale, r.user, r.quantity, r.code, r.sentAt, r.toldAt}
 		})},
+		{"commanded", rowsOf(l.commanded, func(c commanded) []any {
+			return []any{c.command, c.orderID, c.reference, c.node, c.sentAt, c.toldAt, c.answer}
+		})},
 		{"unknown", rowsOf(l.notFound, func(n notFound) []any { return []any{n.asked, n.node, n.toldAt} })},
 	} {
 		columns, err := columnsOf(ctx, tx, table.name)

@@ -22,10 +22,12 @@ func TestRush(t *testing.T) {
 		OpensAt:      time.Now().Add(lasts / 4),
 		ClosesAt:     time.Now().Add(lasts * 3 / 4),
 	})
+	fleeting := s.schedule(t, plan{Stock: 60, PerUserLimit: 2, PaymentTimeout: "3s"})
 	crowd := s.send(t, population(s.nodes,
 		demand{sale: scarce, purchases: 1400, users: 1000, maxQuantity: 3},
 		demand{sale: ample, purchases: 1600, users: 1300, maxQuantity: 1},
 		demand{sale: brief, purchases: 1000, users: 800, maxQuantity: 3},
+		demand{sale: fleeting, purchases: 600, users: 300, maxQuantity: 2},
 	), lasts)
 
 	crowd.await(t, 0.2)
@@ -46,5 +48,8 @@ func TestRush(t *testing.T) {
 	s.requireOutcomes(t, scarce, succeeded, "sold_out", "limit_exceeded")
 	s.requireOutcomes(t, ample, succeeded, "limit_exceeded")
 	s.requireOutcomes(t, brief, succeeded)
-	s.requireRefusals(t, "quantity_over_limit", "sale_closed", "sale_not_open")
+	s.requireOutcomes(t, fleeting, succeeded)
+	s.requireEndings(t, fleeting, "paid", "cancelled", "expired", "refunded")
+	s.requireRefusals(t, brief, "sale_closed", "sale_not_open")
+	s.requireRefusals(t, scarce, "quantity_over_limit", "sold_out")
 }

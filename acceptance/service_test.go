@@ -63,7 +63,9 @@ func (s *service) schedule(t *testing.T, p plan) int64 {
 		p.ClosesAt = time.Now().Add(time.Hour)
 	}
 	p.Price = 1999
-	p.PaymentTimeout = "15m"
+	if p.PaymentTimeout == "" {
+		p.PaymentTimeout = "15m"
+	}
 	body, err := json.Marshal(p)
 	if err != nil {
 		t.Fatal(err)
@@ -92,11 +94,12 @@ func (s *service) accept(t *testing.T, n *node, o order) purchase {
 	return accepted
 }
 
-// settle waits until every request is decided and no job is left that decides.
+// settle waits until every request is decided, no order is overdue and no job is left
+// that decides.
 func (s *service) settle(t *testing.T) {
 	t.Helper()
 	begun := time.Now()
-	var undecided, jobs int
+	var undecided, overdue, jobs int
 	settled := becomes(settleWithin, func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
@@ -104,11 +107,13 @@ func (s *service) settle(t *testing.T) {
 			select
 				(select count(*) from events r where type = 'PurchaseRequested' and not exists (
 					select from events o where o.stream_id = r.stream_id and o.version = 2)),
-				(select count(*) from river_job where kind = 'decide' and state <> 'completed')`).Scan(&undecided, &jobs)
-		return err == nil && undecided+jobs == 0
+				(select count(*) from events c where type = 'PurchaseConfirmed' and (data->>'payBy')::timestamptz < clock_timestamp() and not exists (
+					select from events o where o.stream_id = c.stream_id and o.version = 3)),
+				(select count(*) from river_job where kind = 'decide' and state <> 'completed')`).Scan(&undecided, &overdue, &jobs)
+		return err == nil && undecided+overdue+jobs == 0
 	})
 	if !settled {
-		t.Errorf("not settled within %s: %d requests are undecided, %d jobs are left", settleWithin, undecided, jobs)
+		t.Errorf("not settled within %s: %d requests are undecided, %d orders are overdue, %d jobs are left", settleWithin, undecided, overdue, jobs)
 		return
 	}
 	t.Logf("settled after %s", time.Since(begun).Round(time.Millisecond))

@@ -130,7 +130,7 @@ func problemOf(response *http.Response) error {
 		return fmt.Errorf("%w: %s as %q", errContract, response.Status, response.Header.Get("Content-Type"))
 	case p.passing() && response.Header.Get("Retry-After") == "":
 		return fmt.Errorf("%w: %w without Retry-After", errContract, p)
-	case p.passing(), p.refusal(), p.notFound():
+	case p.passing(), p.refusal(), p.orderRefusal(), p.notFound():
 		return p
 	default:
 		return fmt.Errorf("%w: %w", errContract, p)

@@ -5,13 +5,15 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/chromedp/chromedp"
 )
 
 // words are what the page says in one language.
 type words struct {
 	language string // its name
 
-	buy, more                string // on the button
+	buy, more, bought        string // on the button
 	open, scheduled, soldOut string // of the sale
 	stock                    string // a pattern
 	won, lost                string
@@ -21,7 +23,7 @@ type words struct {
 var (
 	chineseWords = words{
 		language: "zh-CN",
-		buy:      "立即抢购", more: "再抢一件",
+		buy:      "立即抢购", more: "再抢一件", bought: "已抢到",
 		open: "抢购中", scheduled: "即将开抢", soldOut: "已抢完",
 		stock: `^剩余 \d+ 件 / 共 300 件$`,
 		won:   "抢到了！", lost: "没有抢到",
@@ -29,7 +31,7 @@ var (
 	}
 	englishWords = words{
 		language: "en",
-		buy:      "Buy now", more: "Buy another",
+		buy:      "Buy now", more: "Buy another", bought: "Bought",
 		open: "On sale now", scheduled: "Soon", soldOut: "Sold out",
 		stock: `^\d+ of 300 left$`,
 		won:   "It’s yours!", lost: "Not this time",
@@ -67,14 +69,62 @@ func (s *shop) testBuy(t *testing.T) {
 
 				p.press(t)
 				got := p.awaitWin(t, s.service, s.demo.SaleID)
-				if got.Title != say.won || got.Button != say.more || !got.went("processing", "succeeded") {
-					t.Errorf("the page shows %+v, want a win after a while", got)
+				if got.Title != say.won || got.Button != say.bought || !got.Disabled || !got.went("processing", "succeeded") {
+					t.Errorf("the page shows %+v, want a win after a while, and no offer of more", got)
 				}
 
+				do(t, p.tab, chromedp.Reload())
+				if again := p.await(t, "succeeded"); again.Button != say.bought || !again.Disabled {
+					t.Errorf("reloaded, the page shows %+v, want no offer of more", again)
+				}
+			})
+
+			t.Run("AnotherBuyer", func(t *testing.T) {
+				t.Parallel()
+				p := s.visitSale(t, c, s.schedule(t, sale{Stock: 10}).SaleID)
+				name := p.buyer(t)
+				p.press(t)
+				p.await(t, "succeeded")
+
+				p.rename(t, "another "+name)
+				if fresh := p.awaitButton(t, say.buy); fresh.Disabled || fresh.OrderID != "" {
+					t.Errorf("the page shows another buyer %+v, want an offer", fresh)
+				}
+				p.rename(t, name)
+				if got := p.awaitButton(t, say.bought); !got.Disabled {
+					t.Errorf("the page shows the buyer who has one %+v, want no offer of more", got)
+				}
+			})
+
+			t.Run("UpToTheLimit", func(t *testing.T) {
+				t.Parallel()
+				on := s.schedule(t, sale{PerUserLimit: 2, Stock: 10})
+				p := s.visitSale(t, c, on.SaleID)
+				p.press(t)
+				first := p.awaitWin(t, s.service, on.SaleID)
+				if first.Button != say.more || first.Disabled {
+					t.Errorf("after one of two the page shows %+v, want it to offer another", first)
+				}
 				p.clickAt(t, time.Now().Add(time.Second)) // sooner it would be half of a double click
-				second := p.await(t, "failed")
-				if second.Title != say.lost || second.Detail != say.limitExceeded || second.ExistingOrderID != got.OrderID || second.OrderID != "" {
-					t.Errorf("the page shows %+v, want the second purchase to fail because of order %s", second, got.OrderID)
+				second := p.awaitButton(t, say.bought)
+				if !second.Disabled || second.OrderID == first.OrderID || second.OrderID == "" {
+					t.Errorf("after two of two the page shows %+v, want a second order and no offer of more", second)
+				}
+			})
+
+			t.Run("BoughtElsewhere", func(t *testing.T) {
+				t.Parallel()
+				on := s.schedule(t, sale{Stock: 10})
+				p := s.visitSale(t, c, on.SaleID)
+				bought := s.result(t, s.accept(t, on.SaleID, p.buyer(t)).RequestID)
+
+				p.press(t)
+				got := p.await(t, "failed")
+				if got.Title != say.lost || got.Detail != say.limitExceeded || got.ExistingOrderID != bought.OrderID || got.OrderID != "" {
+					t.Errorf("the page shows %+v, want the second purchase to fail because of order %s", got, bought.OrderID)
+				}
+				if got.Button != say.bought || !got.Disabled {
+					t.Errorf("the page shows %+v, want no offer of more", got)
 				}
 			})
 

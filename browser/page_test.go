@@ -104,6 +104,29 @@ func (p buyersPage) awaitWin(t *testing.T, s *service, saleID int64) shown {
 	return got
 }
 
+// awaitButton waits until the button says this and returns what the page shows.
+func (p buyersPage) awaitButton(t *testing.T, words string) shown {
+	t.Helper()
+	until[bool](t, p.tab, "(words) => document.getElementById('buy').textContent === words", words)
+	return p.await(t, do(t, p.tab, chromedp.Evaluate[string]("document.getElementById('outcome').dataset.state")))
+}
+
+// buyer is the name that the page buys for.
+func (p buyersPage) buyer(t *testing.T) string {
+	t.Helper()
+	return do(t, p.tab, chromedp.Evaluate[string]("document.getElementById('buyer').value"))
+}
+
+// rename types another name over the buyer's.
+func (p buyersPage) rename(t *testing.T, name string) {
+	t.Helper()
+	field := chromedp.CSS("#buyer")
+	do(t, p.tab, chromedp.Steps(
+		chromedp.Evaluate[chromedp.Void]("document.getElementById('buyer').select()"),
+		chromedp.SendKeys(field, name),
+	))
+}
+
 // awaitPhase waits until the page says this of the sale.
 func (p buyersPage) awaitPhase(t *testing.T, words string) {
 	t.Helper()

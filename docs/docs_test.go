@@ -36,17 +36,24 @@ func TestReporting_Queries(t *testing.T) {
 	want := map[string]string{
 		"How did the sale go?": "10|4|5|1|2|40.00|3|5|60.00",
 		"Second by second": `
-			2026-03-01 11:59:59+00|1|0|1|0|0
-			2026-03-01 12:00:00+00|3|2|1|3|3
-			2026-03-01 12:00:01+00|3|1|2|2|5
-			2026-03-01 12:00:06+00|2|1|1|1|6
-			2026-03-01 12:00:07+00|1|0|0|0|6`,
+			2026-03-01 11:59:59+00|1|0|1|0|0|0
+			2026-03-01 12:00:00+00|3|2|1|0|3|3
+			2026-03-01 12:00:01+00|3|1|2|0|2|5
+			2026-03-01 12:00:02+00|0|0|0|65|0|5
+			2026-03-01 12:00:06+00|2|1|1|0|1|6
+			2026-03-01 12:00:07+00|1|0|0|0|0|6
+			2026-03-01 13:00:00+00|0|0|0|3|0|6`,
 		"The busiest seconds": `
 			2026-03-01 12:00:00+00|3|3
 			2026-03-01 12:00:01+00|3|3
 			2026-03-01 12:00:06+00|2|2
 			2026-03-01 11:59:59+00|1|1
-			2026-03-01 12:00:07+00|1|0`,
+			2026-03-01 12:00:07+00|1|0
+			2026-03-01 12:00:02+00|0|0
+			2026-03-01 13:00:00+00|0|0`,
+		"Who was turned away at the door?": `
+			sold_out|65|2026-03-01 12:00:02+00|2026-03-01 12:00:02.1+00
+			sale_closed|3|2026-03-01 13:00:00+00|2026-03-01 13:00:00+00`,
 		"How long did buyers wait?": "9|50|90|90|90|90",
 		"Did it get slower in the rush?": `
 			2026-03-01 11:59:59+00|1|00:00:00.09|00:00:00.09
@@ -139,8 +146,14 @@ func TestReporting_Views(t *testing.T) {
 			1002|1|1
 			1003|1000|1`,
 		}, {
-			"TimelineAddsUp", "select sum(requests), sum(confirmed), sum(rejected), sum(units) from reporting.timeline where sale_id = 1001",
-			"10|4|5|6",
+			"TimelineAddsUp", "select sum(requests), sum(confirmed), sum(rejected), sum(units), sum(turned_away) from reporting.timeline where sale_id = 1001",
+			"10|4|5|6|68",
+		}, {
+			"TurnedAway", "select sale_id, turned_away from reporting.funnel order by sale_id", `
+			1001|68
+			1002|0
+			1003|0
+			1004|0`,
 		}, {
 			"Orders", "select order_id, request_id, user_id, quantity, amount, status, pay_by, created_at, paid_at, ended_at from reporting.orders where sale_id = 1001 order by order_id collate \"C\"",
 			strings.Join(sorted(
@@ -162,12 +175,13 @@ func TestReporting_Views(t *testing.T) {
 	}
 
 	// Whatever the planner prefers for a few rows: no view stands in the way of the
-	// index of a sale.
+	// indexes that begin with the sale.
 	t.Run("FilterBySaleUsesItsIndex", func(t *testing.T) {
 		query(t, conn, "set enable_seqscan = off")
-		for _, view := range []string{"events", "funnel", "timeline", "decision_latency", "rejections", "orders"} {
+		for _, view := range []string{"events", "funnel", "timeline", "decision_latency", "rejections", "turned_away", "orders"} {
 			plan := query(t, conn, "explain select * from reporting."+view+" where sale_id = 1001")
-			if !strings.Contains(plan, "events_sale_id_transaction_id") || strings.Contains(plan, "Seq Scan on events") {
+			indexed := strings.Contains(plan, "events_sale_id_transaction_id") || strings.Contains(plan, "events_requests_of_a_user")
+			if !indexed || strings.Contains(plan, "Seq Scan on events") {
 				t.Errorf("%s:\n%s", view, plan)
 			}
 		}
@@ -324,6 +338,10 @@ func load(t *testing.T, conn *pgx.Conn) {
 		{1001, request(1), 60 * second, raw{"OrderPaid", `{"paymentReference": "p1", "amount": 399800}`}},
 		{1001, request(4), 120 * second, raw{"OrderPaid", `{"paymentReference": "p4", "amount": 399800}`}},
 		{1001, request(4), 300 * second, raw{"OrderRefunded", `{"quantity": 2, "restock": true, "paymentReference": "p4"}`}},
+
+		{1001, uuid.NewSHA1(uuid.Nil, []byte("door 1")), 2 * second, domain.PurchasesTurnedAway{Reason: domain.ReasonSoldOut, Count: 40}},
+		{1001, uuid.NewSHA1(uuid.Nil, []byte("door 2")), 2100 * ms, domain.PurchasesTurnedAway{Reason: domain.ReasonSoldOut, Count: 25}},
+		{1001, uuid.NewSHA1(uuid.Nil, []byte("door 3")), time.Hour, domain.PurchasesTurnedAway{Reason: domain.ReasonSaleClosed, Count: 3}},
 
 		{1002, request(21), 300 * ms, requested("42", 1)},
 		{1002, request(21), 310 * ms, yen(21, 1)},

@@ -3,6 +3,7 @@ package domain
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 )
 
 // Event is something that happened to a sale or a purchase. Its JSON form is
@@ -23,6 +24,16 @@ func Decode(eventType string, data []byte) Event {
 		return decode[PurchaseConfirmed](data)
 	case "PurchaseRejected":
 		return decode[PurchaseRejected](data)
+	case "PurchasesTurnedAway":
+		return decode[PurchasesTurnedAway](data)
+	case "OrderPaid":
+		return decode[OrderPaid](data)
+	case "OrderCancelled":
+		return decode[OrderCancelled](data)
+	case "OrderExpired":
+		return decode[OrderExpired](data)
+	case "OrderRefunded":
+		return decode[OrderRefunded](data)
 	case "SaleScheduled":
 		return decode[SaleScheduled](data)
 	case "SaleRescheduled":
@@ -48,6 +59,9 @@ func decode[E Event](data []byte) Event {
 	var event E
 	if err := json.Unmarshal(data, &event); err != nil {
 		return Unreadable{Type: event.EventType(), Err: err}
+	}
+	if name := missing(event, data); name != "" {
+		return Unreadable{Type: event.EventType(), Err: fmt.Errorf("%s is missing", name)}
 	}
 	return event
 }

@@ -44,6 +44,20 @@ var stored = map[string]struct {
 		},
 		`{"reason":"limit_exceeded","existingRequestId":"01938c5e-7a3b-7c21-9f4e-2b6d8a1c3e5f","existingOrderId":"7K4-M29-QXP"}`,
 	},
+	"PurchasesTurnedAway": {
+		domain.PurchasesTurnedAway{Reason: domain.ReasonSoldOut, Count: 12_345},
+		`{"reason":"sold_out","count":12345}`,
+	},
+	"OrderPaid": {
+		domain.OrderPaid{PaymentReference: "wx-2026-0001", Amount: 399_800},
+		`{"paymentReference":"wx-2026-0001","amount":399800}`,
+	},
+	"OrderCancelled": {domain.OrderCancelled{Quantity: 2}, `{"quantity":2}`},
+	"OrderExpired":   {domain.OrderExpired{Quantity: 2}, `{"quantity":2}`},
+	"OrderRefunded": {
+		domain.OrderRefunded{Quantity: 2, Restock: false, PaymentReference: "wx-2026-0002"},
+		`{"quantity":2,"restock":false,"paymentReference":"wx-2026-0002"}`,
+	},
 	"SaleScheduled": {
 		domain.SaleScheduled{
 			GoodsID:        2002,

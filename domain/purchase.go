@@ -65,19 +65,31 @@ type Purchase struct {
 
 // Holding is what one buyer holds of one sale.
 type Holding struct {
-	Quantity  int
-	RequestID uuid.UUID // of the purchase that was confirmed last
+	Quantity int
+	// The purchase that was confirmed last of those that are still held; zero if there
+	// is none, or if it was released and another one has yet to be named.
+	RequestID uuid.UUID
 	OrderID   string
 }
 
-// Apply folds the outcome of the buyer's purchase into the holding.
-func (h *Holding) Apply(requestID uuid.UUID, outcome Event) {
-	if confirmed, ok := outcome.(PurchaseConfirmed); ok {
+// Apply folds an event of the buyer's purchase into the holding.
+func (h *Holding) Apply(requestID uuid.UUID, event Event) {
+	if confirmed, ok := event.(PurchaseConfirmed); ok {
 		h.Quantity += confirmed.Quantity
 		h.RequestID = requestID
 		h.OrderID = confirmed.OrderID
 	}
+	if units := released(event); units > 0 {
+		h.Quantity -= units
+		if h.RequestID == requestID {
+			h.RequestID = uuid.Nil
+			h.OrderID = ""
+		}
+	}
 }
+
+// Nameless reports whether units are held, but it is open of which order.
+func (h Holding) Nameless() bool { return h.Quantity > 0 && h.RequestID == uuid.Nil }
 
 // MaxUserIDLength is in runes.
 const MaxUserIDLength = 64

@@ -192,9 +192,10 @@ func (s Sale) Decide(p Purchase, held Holding, orderID string, now time.Time) Ev
 	}
 }
 
-// Apply folds the outcome of one purchase into the sale.
+// Apply folds an event of one of the sale's purchases into the sale.
 func (s *Sale) Apply(outcome Event) {
 	if confirmed, ok := outcome.(PurchaseConfirmed); ok {
 		s.Available -= int64(confirmed.Quantity)
 	}
+	s.Available += int64(restocked(outcome))
 }

@@ -16,7 +16,7 @@ type Event struct {
 	TransactionID int64
 	SaleID        int64
 	Data          domain.Event
-	Metadata      []byte    // JSON object: actor, trace; {} when absent
+	Metadata      []byte    // JSON object: actor, trace, address class; {} when absent
 	RecordedAt    time.Time // by the database's clock
 }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -66,8 +67,11 @@ type Listener struct {
 	pool     *pgxpool.Pool
 	store    *Store
 
+	listening atomic.Bool // there is a connection that hears
+
 	mu       sync.Mutex
 	heard    []int64       // transactions to read
+	heardAt  time.Time     // when the first of them was heard
 	wake     chan struct{} // there is something in heard
 	pings    map[string]chan struct{}
 	relisten bool // a connection was made: tell the follower before anything else
@@ -130,6 +134,8 @@ func (l *Listener) listen(ctx context.Context) error {
 	if _, err := conn.Exec(connectCtx, "listen "+committedChannel+"; listen "+pingChannel); err != nil {
 		return err
 	}
+	l.listening.Store(true)
+	defer l.listening.Store(false)
 	l.enqueue(func() { l.relisten = true })
 
 	for {
@@ -165,7 +171,12 @@ func (l *Listener) hear(notice *pgconn.Notification) {
 			l.logger.Warn("ignored a notice that is not ours", "channel", notice.Channel)
 			return
 		}
-		l.enqueue(func() { l.heard = append(l.heard, id) })
+		l.enqueue(func() {
+			if len(l.heard) == 0 {
+				l.heardAt = time.Now()
+			}
+			l.heard = append(l.heard, id)
+		})
 	case pingChannel:
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -218,12 +229,30 @@ func (l *Listener) tell(ctx context.Context) {
 	}
 }
 
+// Listening reports whether there is a connection that hears of commits.
+func (l *Listener) Listening() bool { return l.listening.Load() }
+
+// Lag returns for how long the first commit that was heard and not yet read has
+// waited, or 0.
+func (l *Listener) Lag() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.heard) == 0 {
+		return 0
+	}
+	return time.Since(l.heardAt)
+}
+
 // ErrNotListening is returned by Ping when no notice comes back.
 var ErrNotListening = errors.New("the listener does not hear")
 
 // Ping sends a notice through the database and waits until the listener hears
-// it. It returns ErrNotListening if that does not happen before the context ends.
+// it. It returns ErrNotListening if that does not happen before the context ends,
+// and at once while there is no connection that could hear it.
 func (l *Listener) Ping(ctx context.Context) error {
+	if !l.listening.Load() {
+		return ErrNotListening
+	}
 	token := rand.Text()
 	heard := make(chan struct{})
 	l.mu.Lock()

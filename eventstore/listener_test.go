@@ -2,6 +2,7 @@ package eventstore_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -31,15 +32,23 @@ func startListener(t *testing.T, pool *pgxpool.Pool, store *eventstore.Store) (*
 	t.Helper()
 	r := &recorder{committed: make(chan eventstore.Event, 100), connected: make(chan struct{}, 100)}
 	listener := eventstore.NewListener(pool, store, r, quiet())
+	run(t, listener)
+	receive(t, r.connected)
+	return listener, r
+}
+
+// run runs a listener until stop is called or the test ends.
+func run(t *testing.T, listener *eventstore.Listener) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
 		_ = listener.Run(ctx)
 	}()
-	t.Cleanup(func() { cancel(); <-stopped })
-	receive(t, r.connected)
-	return listener, r
+	stop = func() { cancel(); <-stopped }
+	t.Cleanup(stop)
+	return stop
 }
 
 func receive[T any](t *testing.T, from <-chan T) T {
@@ -116,6 +125,37 @@ func TestListener(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Nobody waits for a notice that no connection can hear.
+func TestListener_Ping_NotConnected(t *testing.T) {
+	t.Parallel()
+	pool := openPool(t, postgrestest.New(t))
+	listener := eventstore.NewListener(pool, eventstore.New(), &recorder{connected: make(chan struct{}, 1)}, quiet())
+	ping := func() error {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		err := listener.Ping(ctx)
+		if ctx.Err() != nil {
+			t.Error("it waited")
+		}
+		return err
+	}
+
+	if err := ping(); !errors.Is(err, eventstore.ErrNotListening) {
+		t.Errorf("before it has connected: got %v, want ErrNotListening", err)
+	}
+	stop := run(t, listener)
+	for deadline := time.Now().Add(10 * time.Second); ping() != nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("connected, it does not hear within 10 s")
+		}
+	}
+	stop()
+	if err := ping(); !errors.Is(err, eventstore.ErrNotListening) {
+		t.Errorf("after its connection: got %v, want ErrNotListening", err)
+	}
 }
 
 func terminateListener(ctx context.Context, t *testing.T, pool *pgxpool.Pool) {

@@ -217,7 +217,7 @@ func TestServer_GetPurchase_NotFound(t *testing.T) {
 
 func TestServer_UnknownAddress(t *testing.T) {
 	t.Parallel()
-	n := serve(t, newServer(t, nil))
+	n := serve(t, newServer(t, newHub()))
 	for _, path := range []string{
 		"/nothing", "/sales/", "/sales/1001/nothing", "/purchases/42/events/2", "/orders/", "/seckill", "/seckill/nothing", "/favicon.ico",
 		"/docs/nothing", "/assets/nothing", "/assets/nothing/nothing.js", "/.env", "/openapi.json/nothing", "/%00",
@@ -231,7 +231,7 @@ func TestServer_UnknownAddress(t *testing.T) {
 
 func TestServer_WrongMethod(t *testing.T) {
 	t.Parallel()
-	n := serve(t, newServer(t, nil))
+	n := serve(t, newServer(t, newHub()))
 	for address, allow := range map[string]string{
 		"GET /sales/1001/purchases":    "POST",
 		"DELETE /sales/1001/purchases": "POST",

@@ -288,7 +288,7 @@ type purchase struct {
 	PayBy             time.Time
 	AcceptedAt        time.Time
 	DecidedAt         time.Time
-	Links             struct{ Self, Events string }
+	Links             struct{ Self, Events, WS string }
 }
 
 // purchase reads the body of an answer of that status.

@@ -1,9 +1,13 @@
 package http_test
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 var (
@@ -23,7 +27,7 @@ func loads(body []byte) []string {
 // The docs work without the internet: what they load is here.
 func TestServer_Docs(t *testing.T) {
 	t.Parallel()
-	n := serve(t, newServer(t, nil))
+	n := serve(t, newServer(t, newHub()))
 	page := n.get(t, "/docs/").is(t, 200)
 	if !strings.HasPrefix(page.header.Get("Content-Type"), "text/html") {
 		t.Errorf("its type is %q", page.header.Get("Content-Type"))
@@ -57,9 +61,43 @@ func TestServer_Docs(t *testing.T) {
 	}
 }
 
+// The docs run the scripts that they came with, load nothing from elsewhere and
+// stand in nobody's frame.
+func TestServer_Docs_Policy(t *testing.T) {
+	t.Parallel()
+	n := serve(t, newServer(t, newHub()))
+	page := n.get(t, "/docs/").is(t, 200)
+	policy := make(map[string][]string)
+	for directive := range strings.SplitSeq(page.header.Get("Content-Security-Policy"), ";") {
+		words := strings.Fields(directive)
+		policy[words[0]] = words[1:]
+	}
+	scripts := []string{"'self'"}
+	for _, script := range regexp.MustCompile(`(?s)<script>(.*?)</script>`).FindAllSubmatch(page.body, -1) {
+		hash := sha256.Sum256(script[1])
+		scripts = append(scripts, "'sha256-"+base64.StdEncoding.EncodeToString(hash[:])+"'")
+	}
+	if len(scripts) < 2 {
+		t.Error("the page has no script of its own: its policy can be that of the other pages")
+	}
+	want := map[string][]string{
+		"base-uri":        {"'none'"},
+		"default-src":     {"'self'"},
+		"form-action":     {"'self'"},
+		"frame-ancestors": {"'none'"},
+		"img-src":         {"'self'", "data:"},
+		"object-src":      {"'none'"},
+		"script-src":      scripts,
+		"style-src":       {"'self'", "'unsafe-inline'"},
+	}
+	if diff := cmp.Diff(want, policy); diff != "" {
+		t.Errorf("the policy (-want +got):\n%s", diff)
+	}
+}
+
 func TestServer_Page(t *testing.T) {
 	t.Parallel()
-	n := serve(t, newServer(t, nil))
+	n := serve(t, newServer(t, newHub()))
 	page := n.get(t, "/").is(t, 200)
 	for name, want := range map[string]string{"Cache-Control": "no-cache", "Content-Type": "text/html; charset=utf-8"} {
 		if got := page.header.Get(name); got != want {

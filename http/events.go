@@ -84,6 +84,7 @@ func (s *Server) followPurchase(ctx context.Context, in *purchaseEventsInput) (*
 	}
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
 		defer watch.Stop() // here, because a client that leaves at once is fed nothing
+		defer s.Hub.metrics.subscribed(bySSE)()
 		answer.Body(ctx)
 	}}, nil
 }

@@ -40,3 +40,6 @@ func ProblemStatuses() map[string]int {
 	}
 	return statuses
 }
+
+// ReadyTimeout is how long /readyz waits for its notice.
+const ReadyTimeout = readyTimeout

@@ -30,7 +30,7 @@ func (s *Server) registerHealth() {
 		Method:      http.MethodGet,
 		Path:        "/readyz",
 		Summary:     "It can sell",
-		Description: "Sends a notice through the database and waits until it is heard.",
+		Description: "Sends a notice through the database and waits until it is heard. While nothing listens, it says so at once.",
 		Tags:        []string{"health"},
 	}, "unavailable"), s.ready)
 }

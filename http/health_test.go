@@ -3,7 +3,9 @@ package http_test
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"seckill/http"
 	"seckill/postgres/postgrestest"
 )
 
@@ -24,7 +26,11 @@ func TestServer_Ready_Deaf(t *testing.T) {
 	t.Parallel()
 	n := startNodeOn(t, postgrestest.New(t), nodeConfig{deaf: true, idle: true})
 	n.get(t, "/healthz").is(t, 200)
+	asked := time.Now()
 	n.get(t, "/readyz").problem(t, 503, "unavailable")
+	if waited := time.Since(asked); waited >= http.ReadyTimeout {
+		t.Errorf("it says so after %s, want it to wait for nothing while nothing listens", waited)
+	}
 }
 
 // A node whose database is gone says so, and answers what needs none.

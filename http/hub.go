@@ -35,6 +35,7 @@ const (
 // one query.
 type Hub struct {
 	logger    *slog.Logger
+	metrics   *Metrics
 	pool      *pgxpool.Pool
 	purchases *projections.Purchases
 	recheck   chan struct{}
@@ -52,10 +53,11 @@ type hubShard struct {
 // anything else is known (it was accepted by another node, or the acceptance is
 // just being told), the event waits here for the rest.
 type hubEntry struct {
-	purchase projections.Purchase // zero Version: not known
-	outcome  *eventstore.Event
-	seenAt   time.Time
-	waiters  []*Watch
+	purchase   projections.Purchase // zero Version: not known
+	outcome    *eventstore.Event
+	acceptedAt time.Time // by this node's clock; zero if another node accepted it
+	seenAt     time.Time
+	waiters    []*Watch
 }
 
 // Watch waits for one purchase to be decided.
@@ -69,8 +71,8 @@ type Watch struct {
 }
 
 // NewHub returns a hub that reads through the pool. Run keeps it right.
-func NewHub(pool *pgxpool.Pool, purchases *projections.Purchases, logger *slog.Logger) *Hub {
-	h := &Hub{logger: logger, pool: pool, purchases: purchases, recheck: make(chan struct{}, 1)}
+func NewHub(pool *pgxpool.Pool, purchases *projections.Purchases, metrics *Metrics, logger *slog.Logger) *Hub {
+	h := &Hub{logger: logger, metrics: metrics, pool: pool, purchases: purchases, recheck: make(chan struct{}, 1)}
 	for i := range h.shards {
 		h.shards[i].entries = make(map[uuid.UUID]*hubEntry)
 		h.shards[i].latest = make([]uuid.UUID, hubMemory/hubShards)
@@ -80,6 +82,16 @@ func NewHub(pool *pgxpool.Pool, purchases *projections.Purchases, logger *slog.L
 
 // Accepted tells the hub of a purchase that this node has just accepted.
 func (h *Hub) Accepted(p projections.Purchase) {
+	shard := h.shard(p.RequestID)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	e := shard.entry(p.RequestID)
+	e.acceptedAt = time.Now()
+	e.learn(p)
+}
+
+// seen takes in a purchase as it was read.
+func (h *Hub) seen(p projections.Purchase) {
 	shard := h.shard(p.RequestID)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
@@ -179,6 +191,9 @@ func (h *Hub) Committed(events []eventstore.Event) {
 		} else {
 			e.purchase.Apply(event)
 			e.tell()
+			if !e.acceptedAt.IsZero() {
+				h.metrics.told.Observe(time.Since(e.acceptedAt).Seconds())
+			}
 		}
 		shard.mu.Unlock()
 	}
@@ -226,7 +241,7 @@ func (h *Hub) Run(ctx context.Context) {
 			continue
 		}
 		for _, purchase := range decided {
-			h.Accepted(purchase)
+			h.seen(purchase)
 		}
 	}
 }

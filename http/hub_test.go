@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"seckill/domain"
 	"seckill/eventstore"
@@ -27,7 +28,9 @@ func processing(id uuid.UUID) projections.Purchase {
 }
 
 // newHub is a hub without a database.
-func newHub() *http.Hub { return http.NewHub(nil, projections.NewPurchases(eventstore.New()), quiet()) }
+func newHub() *http.Hub {
+	return http.NewHub(nil, projections.NewPurchases(eventstore.New()), http.NewMetrics(prometheus.NewRegistry()), quiet())
+}
 
 // The outcome may be heard before the node that accepted has told its hub.
 func TestHub_ResultBeforeAcceptance(t *testing.T) {

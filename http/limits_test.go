@@ -79,7 +79,7 @@ func TestServer_SlowHeader(t *testing.T) {
 
 func TestServer_HeaderTooLarge(t *testing.T) {
 	t.Parallel()
-	n := serve(t, newServer(t, nil))
+	n := serve(t, newServer(t, newHub()))
 	response, err := n.send(t.Context(), stdhttp.MethodGet, "/healthz", "", "Prefer: "+strings.Repeat("x", 64<<10))
 	if err != nil {
 		t.Fatal(err)

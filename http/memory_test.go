@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"seckill/domain"
 	"seckill/eventstore"
@@ -29,7 +30,7 @@ type memoryNode struct {
 func startMemoryNode(t *testing.T) *memoryNode {
 	t.Helper()
 	n := &memoryNode{
-		hub:      http.NewHub(nil, projections.NewPurchases(eventstore.New()), quiet()),
+		hub:      http.NewHub(nil, projections.NewPurchases(eventstore.New()), http.NewMetrics(prometheus.NewRegistry()), quiet()),
 		listener: newMemoryListener(),
 	}
 	n.server = newServer(t, n.hub)

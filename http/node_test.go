@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"seckill/domain"
 	"seckill/eventstore"
@@ -75,7 +76,10 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 	}
 	t.Cleanup(pools.Close)
 	n := &node{pools: pools, store: eventstore.New(projections.Results{}, projections.Orders{}), url: url}
-	worker := purchasing.NewDecideWorker(pools.Decide, n.store, 500, quiet())
+	registry := prometheus.NewRegistry()
+	metrics := http.NewMetrics(registry)
+	writes := purchasing.NewMetrics(registry)
+	worker := purchasing.NewDecideWorker(pools.Decide, n.store, 500, writes, quiet())
 	river, err := purchasing.NewRiver(pools.River, "test-"+rand.Text(), worker, quiet())
 	if err != nil {
 		t.Fatal(err)
@@ -85,21 +89,34 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 		t.Fatal(err)
 	}
 	board := purchasing.NewBoard(pools.Read, quiet())
-	n.hub = http.NewHub(pools.Read, projections.NewPurchases(n.store), quiet())
+	reader := projections.NewPurchases(n.store)
+	n.hub = http.NewHub(pools.Read, reader, metrics, quiet())
 	n.saleHub = http.NewSaleHub(pools.Read, quiet())
 	listener := eventstore.NewListener(pools.Read, n.store, eventstore.Followers{n.hub, board, n.saleHub}, quiet())
-	n.intake = purchasing.NewIntake(pools.Intake, n.store, river, board, 500, quiet())
+	n.intake = purchasing.NewIntake(purchasing.IntakeConfig{
+		Backlog:  purchasing.NewBacklog(pools.Read, quiet()),
+		Board:    board,
+		Door:     purchasing.NewDoor(pools.Intake, n.store, quiet()),
+		Logger:   quiet(),
+		MaxBatch: 500,
+		Metrics:  writes,
+		Pool:     pools.Intake,
+		River:    river,
+		Store:    n.store,
+	})
 	n.sales = purchasing.NewSales(pools.Intake, n.store)
 	n.server, err = http.NewServer(http.Config{
-		Hub:      n.hub,
-		Intake:   n.intake,
-		Listener: listener,
-		Logger:   quiet(),
-		Read:     pools.Read,
-		SaleHub:  n.saleHub,
-		Sales:    n.sales,
-		Secret:   secret,
-		Version:  "test",
+		Hub:       n.hub,
+		Intake:    n.intake,
+		Listener:  listener,
+		Logger:    quiet(),
+		Orders:    purchasing.NewOrders(pools.Orders, n.store),
+		Purchases: reader,
+		Read:      pools.Read,
+		SaleHub:   n.saleHub,
+		Sales:     n.sales,
+		Secret:    secret,
+		Version:   "test",
 	})
 	if err != nil {
 		t.Fatal(err)

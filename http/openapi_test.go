@@ -39,7 +39,7 @@ var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 // The description is served as OpenAPI 3.1 that a generator of clients can use.
 func TestServer_OpenAPI(t *testing.T) {
 	t.Parallel()
-	n := serve(t, newServer(t, nil))
+	n := serve(t, newServer(t, newHub()))
 	a := n.get(t, "/openapi.json").is(t, 200)
 	if got := a.header.Get("Content-Type"); !strings.HasSuffix(got, "json") {
 		t.Errorf("its type is %q", got)
@@ -94,9 +94,37 @@ func resolves(doc map[string]any, reference string) bool {
 	return value != nil
 }
 
+// Who tries an operation in the docs finds its address filled in. The docs read the
+// parameter's own example, not the one of its schema.
+func TestServer_OpenAPI_Examples(t *testing.T) {
+	t.Parallel()
+	n := serve(t, newServer(t, newHub()))
+	examples := make(map[string]any)
+	walk(t, n.get(t, "/openapi.json").is(t, 200).fields(t), "#", func(at string, object map[string]any) {
+		if place, ok := object["in"].(string); ok {
+			if object["required"] == true && object["example"] == nil {
+				t.Errorf("%s, the required %v in the %s, has no example", at, object["name"], place)
+			}
+			examples[fmt.Sprint(place, " ", object["name"])] = object["example"]
+		}
+	})
+	for parameter, want := range map[string]any{
+		"header Idempotency-Key": nil, // it would make every try the same purchase
+		"header Prefer":          "wait=30",
+		"path orderId":           "4KE-APG-W26",
+		"path requestId":         "01938c5e-7a3b-7c21-9f4e-2b6d8a1c3e5f",
+		"path saleId":            "1001",
+		"query wait":             "30s",
+	} {
+		if examples[parameter] != want {
+			t.Errorf("the example of the %s is %v, want %v", parameter, examples[parameter], want)
+		}
+	}
+}
+
 func TestServer_OpenAPI_Operations(t *testing.T) {
 	t.Parallel()
-	doc := newServer(t, nil).OpenAPI()
+	doc := newServer(t, newHub()).OpenAPI()
 	var tags, names []string
 	for _, tag := range doc.Tags {
 		tags = append(tags, tag.Name)
@@ -124,7 +152,7 @@ func TestServer_OpenAPI_Operations(t *testing.T) {
 				if response.Description == "" {
 					t.Errorf("its %s says nothing", status)
 				}
-				if len(response.Content) > 0 || status == "204" {
+				if len(response.Content) > 0 || status == "101" || status == "204" {
 					checkContent(t, "its "+status, response.Content)
 				} else {
 					t.Errorf("its %s has no content", status)
@@ -148,8 +176,8 @@ func checkContent(t *testing.T, what string, content map[string]*huma.MediaType)
 // hand as well as the others. Only the pages and the descriptions themselves are not.
 func TestServer_OpenAPI_AllRoutes(t *testing.T) {
 	t.Parallel()
-	described := operations(newServer(t, nil).OpenAPI())
-	undescribed := []string{"GET /assets/{version}/{file}", "GET /docs", "GET /docs/", "GET /{$}"}
+	described := operations(newServer(t, newHub()).OpenAPI())
+	undescribed := []string{"GET /assets/{version}/{file}", "GET /docs", "GET /docs/", "GET /docs/{$}", "GET /{$}"}
 	routes := registeredRoutes(t)
 	if len(routes) < len(undescribed)+2 {
 		t.Errorf("only the routes %q were found", routes)
@@ -211,7 +239,7 @@ func routeOf(node ast.Node) (string, bool) {
 func TestServer_OpenAPI_Problems(t *testing.T) {
 	t.Parallel()
 	described := make(map[string]bool)
-	for address, operation := range operations(newServer(t, nil).OpenAPI()) {
+	for address, operation := range operations(newServer(t, newHub()).OpenAPI()) {
 		for status, response := range operation.Responses {
 			media := response.Content["application/problem+json"]
 			if media == nil {
@@ -244,6 +272,8 @@ func TestServer_OpenAPI_Problems(t *testing.T) {
 func TestProblem_Statuses(t *testing.T) {
 	t.Parallel()
 	contract := map[string]int{
+		"already_paid":           409,
+		"already_refunded":       409,
 		"body_too_large":         413,
 		"forbidden":              403,
 		"idempotency_key_reused": 422,
@@ -251,8 +281,13 @@ func TestProblem_Statuses(t *testing.T) {
 		"invalid_request":        422,
 		"method_not_allowed":     405,
 		"not_found":              404,
+		"order_cancelled":        409,
+		"order_expired":          409,
 		"order_not_found":        404,
+		"order_not_paid":         409,
+		"order_paid":             409,
 		"overloaded":             503,
+		"payment_too_late":       409,
 		"quantity_over_limit":    422,
 		"rate_limited":           429,
 		"request_not_found":      404,

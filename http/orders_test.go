@@ -25,6 +25,8 @@ type order struct {
 	Status    string
 	PayBy     time.Time
 	CreatedAt time.Time
+	PaidAt    time.Time
+	EndedAt   time.Time
 }
 
 func TestServer_GetOrder(t *testing.T) {

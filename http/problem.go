@@ -58,14 +58,22 @@ type knownProblem struct {
 
 // problems are all codes of the API.
 var problems = map[string]knownProblem{
+	"already_paid":           {409, "The order was paid by another payment: pay this one back. Send the first reference again to see the order."},
+	"already_refunded":       {409, "The order was refunded under another reference. Refund nothing again."},
+	"forbidden":              {403, "You may not do that."},
 	"idempotency_key_reused": {422, "This Idempotency-Key was used for another request. Use a new key for a new request."},
 	"internal":               {500, "Something went wrong on our side. Try again; if it stays, tell the operator."},
 	"invalid_json":           {400, "The body is not valid JSON: it must be UTF-8, complete, and must not name a field twice."},
 	"invalid_request":        {422, "The request is not as the API expects it. See errors for where."},
 	"method_not_allowed":     {405, "This address does not take that method. See the Allow header."},
 	"not_found":              {404, "There is nothing at this address. See /docs."},
+	"order_cancelled":        {409, "The order was cancelled and its units are for sale again. Pay the money back; to have the goods, buy again."},
+	"order_expired":          {409, "The order was not paid in time and its units are for sale again. There is nothing to cancel; to have the goods, buy again."},
 	"order_not_found":        {404, "There is no such order."},
+	"order_not_paid":         {409, "The order is not paid, so there is nothing to refund. An unpaid order can be cancelled, or expires by itself."},
+	"order_paid":             {409, "The order is paid. Ask for a refund instead."},
 	"overloaded":             {503, "Too many are buying at this moment; nothing was accepted. Try again in a second."},
+	"payment_too_late":       {409, "The time to pay is over and the units are no longer reserved. Pay the money back; to have the goods, buy again."},
 	"quantity_over_limit":    {422, "A buyer cannot have that many units of this sale."},
 	"request_not_found":      {404, "There is no such request."},
 	"request_timeout":        {408, "The body did not arrive in time."},
@@ -76,9 +84,11 @@ var problems = map[string]knownProblem{
 	"sale_paused":            {409, "The sale is paused. Try again when it goes on."},
 	"stock_not_available":    {409, "Fewer units are free than are to be removed."},
 	"body_too_large":         {413, "The body is too large."},
+	"sold_out":               {409, "Everything is sold. Units that come back are sold again: it may be worth another try."},
 	"unavailable":            {503, "The service cannot answer at this moment. Try again in a second."},
 	"unsupported_media_type": {415, "Send the body as application/json."},
-	"user_required":          {422, "Say who buys: userId is missing."},
+	"upgrade_required":       {426, "This address speaks WebSocket only."},
+	"user_required":          {422, "Say who it is: userId is missing."},
 }
 
 // retrySeconds is what 503 answers ask a client to wait.

@@ -32,12 +32,13 @@ type PurchaseBody struct {
 // Links say where to ask on, relative to the service.
 type Links struct {
 	Self   string `json:"self" example:"/purchases/01938c5e-7a3b-7c21-9f4e-2b6d8a1c3e5f"`
-	Events string `json:"events" example:"/purchases/01938c5e-7a3b-7c21-9f4e-2b6d8a1c3e5f/events"`
+	Events string `json:"events" doc:"Server-sent events." example:"/purchases/01938c5e-7a3b-7c21-9f4e-2b6d8a1c3e5f/events"`
+	WS     string `json:"ws" doc:"WebSocket." example:"/purchases/01938c5e-7a3b-7c21-9f4e-2b6d8a1c3e5f/ws"`
 }
 
 func linksOf(requestID string) Links {
 	self := "/purchases/" + requestID
-	return Links{Self: self, Events: self + "/events"}
+	return Links{Self: self, Events: self + "/events", WS: self + "/ws"}
 }
 
 // examplePurchase illustrates the API's description.

@@ -20,7 +20,7 @@ import (
 type purchaseInput struct {
 	SaleID         string `path:"saleId" doc:"Which sale." example:"1001"`
 	AcceptLanguage string `header:"Accept-Language" hidden:"true"`
-	IdempotencyKey string `header:"Idempotency-Key" pattern:"^[\\x21-\\x7e]+$" patternDescription:"visible ASCII" minLength:"1" maxLength:"255" doc:"Makes a repeated POST the same purchase, for 24 hours." example:"b1f7e1d2-5a0e-4c63-9d0a-0c6c7f1f7a55"`
+	IdempotencyKey string `header:"Idempotency-Key" pattern:"^[\\x21-\\x7e]+$" patternDescription:"visible ASCII" minLength:"1" maxLength:"255" doc:"Makes a repeated POST the same purchase, for 24 hours: a new one for each press, such as b1f7e1d2-5a0e-4c63-9d0a-0c6c7f1f7a55."`
 	Traceparent    string `header:"Traceparent" hidden:"true"`
 	Body           struct {
 		UserID   string `json:"userId,omitempty" minLength:"1" maxLength:"64" doc:"Who buys. Required in trust mode." example:"42"`
@@ -70,7 +70,7 @@ func (s *Server) registerPurchases() {
 			Description: "Accepted. Ask the links for the result.",
 			Content:     exampleContent("#/components/schemas/PurchaseBody", examplePurchase(projections.StatusProcessing)),
 		}},
-	}, withBody("sale_not_found", "sale_not_open", "sale_paused", "sale_closed", "user_required", "quantity_over_limit",
+	}, withBody("sale_not_found", "sale_not_open", "sale_paused", "sale_closed", "sold_out", "user_required", "quantity_over_limit",
 		"idempotency_key_reused", "overloaded", "unavailable")...), s.requestPurchase)
 
 	huma.Register(s.api, withCodes(huma.Operation{
@@ -106,7 +106,7 @@ func (s *Server) requestPurchase(ctx context.Context, in *purchaseInput) (*purch
 		SaleID:   saleID,
 		UserID:   in.Body.UserID,
 		Quantity: in.Body.Quantity,
-		Metadata: requestMetadata(in.Body.UserID, in.Traceparent),
+		Metadata: requestMetadata(ctx, in.Body.UserID, in.Traceparent),
 		Key:      in.IdempotencyKey,
 		BodyHash: bodyHash(saleID, in.Body.Quantity),
 	})
@@ -203,6 +203,7 @@ func (s *Server) await(ctx context.Context, requestID string, limit time.Duratio
 		return purchase, err
 	}
 	defer watch.Stop()
+	defer s.Hub.metrics.subscribed(byLongPoll)()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {

@@ -44,7 +44,7 @@ func TestServer_RequestPurchase_Accepted(t *testing.T) {
 		t.Errorf("the fields while processing (-want +got):\n%s", diff)
 	}
 	self := "/purchases/" + p.RequestID
-	if p.Links.Self != self || p.Links.Events != self+"/events" {
+	if p.Links.Self != self || p.Links.Events != self+"/events" || p.Links.WS != self+"/ws" {
 		t.Errorf("the links are %+v", p.Links)
 	}
 	for name, want := range map[string]string{"Cache-Control": "no-store", "Content-Type": "application/json", "Location": self} {
@@ -74,27 +74,6 @@ func TestServer_RequestPurchase_LongestUserID(t *testing.T) {
 	user := strings.Repeat("🛒", 64)
 	if p := n.buy(t, n.sale(t, 10, 1), by(user)); p.UserID != user {
 		t.Errorf("got %+v", p)
-	}
-}
-
-// Who acted, and the trace that the call belongs to, stay beside the event.
-func TestServer_RequestPurchase_Metadata(t *testing.T) {
-	t.Parallel()
-	n := startIdleNode(t)
-	sale := n.sale(t, 10, 1)
-	const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-	for name, test := range map[string]struct{ traceparent, want string }{
-		"Trace":          {trace, `{"actor": "42", "traceparent": "` + trace + `"}`},
-		"NotATrace":      {"' or 1=1", `{"actor": "42"}`},
-		"TraceWithALine": {trace + "x", `{"actor": "42"}`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := n.buy(t, sale, by("42"), "Traceparent: "+test.traceparent)
-			if got := value[string](t, n, "select metadata::text from events where stream_id = $1", p.RequestID); got != test.want {
-				t.Errorf("got %s, want %s", got, test.want)
-			}
-		})
 	}
 }
 
@@ -151,12 +130,16 @@ func TestServer_RequestPurchase_MoreThanIsLeft(t *testing.T) {
 	sale := n.sale(t, 1, 2)
 	tooMany := n.result(t, n.buy(t, sale, `{"userId":"Ann","quantity":2}`).RequestID)
 	last := n.result(t, n.buy(t, sale, by("Ben")).RequestID)
-	none := n.result(t, n.buy(t, sale, by("Cai")).RequestID)
-
-	if tooMany.Reason != "sold_out" || last.Status != "succeeded" || none.Reason != "sold_out" {
-		t.Errorf("got %+v, %+v and %+v, want only the second to win", tooMany, last, none)
+	if tooMany.Reason != "sold_out" || last.Status != "succeeded" {
+		t.Errorf("got %+v and %+v, want only the second to win", tooMany, last)
 	}
-	if none.OrderID != "" || none.ExistingOrderID != "" || !none.PayBy.IsZero() {
+	a := n.post(t, purchases(sale), by("Cai"))
+	if a.status == 409 { // the door knows by now
+		a.problem(t, 409, "sold_out")
+		return
+	}
+	none := n.result(t, a.purchase(t, 202).RequestID)
+	if none.Reason != "sold_out" || none.OrderID != "" || none.ExistingOrderID != "" || !none.PayBy.IsZero() {
 		t.Errorf("got %+v, want nothing that belongs to somebody else", none)
 	}
 }

@@ -30,7 +30,7 @@ func (s *Server) sign(r refusal) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return refusalPrefix + base64.RawURLEncoding.EncodeToString(append(s.mac(payload), payload...)), nil
+	return refusalPrefix + base64.RawURLEncoding.EncodeToString(append(s.mac("refusal", payload), payload...)), nil
 }
 
 // refused returns the purchase that a request ID of sign stands for, and false
@@ -45,7 +45,7 @@ func (s *Server) refused(requestID string) (projections.Purchase, bool) {
 		return projections.Purchase{}, false
 	}
 	mac, payload := token[:sha256.Size], token[sha256.Size:]
-	if !hmac.Equal(mac, s.mac(payload)) {
+	if !hmac.Equal(mac, s.mac("refusal", payload)) {
 		return projections.Purchase{}, false
 	}
 	var r refusal
@@ -62,9 +62,10 @@ func (s *Server) refused(requestID string) (projections.Purchase, bool) {
 	}, true
 }
 
-func (s *Server) mac(payload []byte) []byte {
+// mac signs a payload for one purpose.
+func (s *Server) mac(purpose string, payload []byte) []byte {
 	mac := hmac.New(sha256.New, s.Secret)
-	mac.Write([]byte("refusal\x00")) // the secret signs other things too
+	mac.Write([]byte(purpose + "\x00"))
 	mac.Write(payload)
 	return mac.Sum(nil)
 }

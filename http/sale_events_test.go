@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"seckill/domain"
 	"seckill/eventstore"
@@ -200,7 +201,8 @@ func startShelf(t *testing.T) shelfNode {
 		}}
 	}
 	hub := http.NewSaleHubOf(goods.read, quiet())
-	server, err := http.NewServer(http.Config{SaleHub: hub, Logger: quiet(), Secret: secret, Version: "test"})
+	purchases := http.NewHub(nil, projections.NewPurchases(eventstore.New()), http.NewMetrics(prometheus.NewRegistry()), quiet())
+	server, err := http.NewServer(http.Config{Hub: purchases, SaleHub: hub, Logger: quiet(), Secret: secret, Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"seckill/domain"
 	"seckill/projections"
-	"seckill/purchasing"
 )
 
 // SaleBody is a sale as every answer shows it.
@@ -67,15 +66,15 @@ func exampleSaleBody() SaleBody {
 type scheduleInput struct {
 	Traceparent string `header:"Traceparent" hidden:"true"`
 	Body        struct {
-		GoodsID        int64     `json:"goodsId,omitempty" minimum:"1" doc:"What is sold; the sale's own number where absent." example:"1001"`
-		Name           string    `json:"name,omitempty" maxLength:"200" example:"Aurora X1 phone"`
-		Price          int64     `json:"price,omitempty" minimum:"0" doc:"Minor units of the currency." example:"199900"`
-		Currency       string    `json:"currency,omitempty" default:"CNY" pattern:"^[A-Z]{3}$" patternDescription:"an ISO 4217 code" example:"CNY"`
-		Stock          int64     `json:"stock" minimum:"1" maximum:"2000000000" example:"300"`
-		PerUserLimit   int       `json:"perUserLimit,omitempty" default:"1" minimum:"1" maximum:"1000" example:"1"`
-		OpensAt        time.Time `json:"opensAt,omitzero" required:"false" doc:"Now where absent."`
-		ClosesAt       time.Time `json:"closesAt"`
-		PaymentTimeout string    `json:"paymentTimeout,omitempty" default:"15m" minLength:"1" doc:"A Go duration, 1s to 720h." example:"15m"`
+		GoodsID        int64  `json:"goodsId,omitempty" minimum:"1" doc:"What is sold; the sale's own number where absent." example:"1001"`
+		Name           string `json:"name,omitempty" maxLength:"200" example:"Aurora X1 phone"`
+		Price          int64  `json:"price,omitempty" minimum:"0" doc:"Minor units of the currency." example:"199900"`
+		Currency       string `json:"currency,omitempty" default:"CNY" pattern:"^[A-Z]{3}$" patternDescription:"an ISO 4217 code" example:"CNY"`
+		Stock          int64  `json:"stock" minimum:"1" maximum:"2000000000" example:"300"`
+		PerUserLimit   int    `json:"perUserLimit,omitempty" default:"1" minimum:"1" maximum:"1000" example:"1"`
+		OpensAt        string `json:"opensAt,omitempty" format:"date-time" doc:"Now where absent."`
+		ClosesAt       string `json:"closesAt" format:"date-time" example:"2099-11-11T21:00:00+08:00"`
+		PaymentTimeout string `json:"paymentTimeout,omitempty" default:"15m" minLength:"1" doc:"A Go duration, 1s to 720h." example:"15m"`
 	}
 }
 
@@ -136,24 +135,36 @@ func (s *Server) registerSales() {
 	s.registerSaleCommands()
 }
 
-func (s *Server) scheduleSale(ctx context.Context, in *scheduleInput) (*saleScheduled, error) {
+// plan is the sale that the operator asks for.
+func (in *scheduleInput) plan() (domain.SaleScheduled, error) {
+	plan := domain.SaleScheduled{
+		GoodsID:      in.Body.GoodsID,
+		Name:         in.Body.Name,
+		Price:        in.Body.Price,
+		Currency:     in.Body.Currency,
+		Stock:        in.Body.Stock,
+		PerUserLimit: in.Body.PerUserLimit,
+	}
 	timeout, err := time.ParseDuration(in.Body.PaymentTimeout)
 	if err != nil {
-		return nil, problem("invalid_request", &huma.ErrorDetail{
-			Location: "body.paymentTimeout", Message: "must be a duration such as 15m", Value: in.Body.PaymentTimeout,
-		})
+		return plan, invalidField(&domain.InvalidError{Field: "paymentTimeout", Detail: "must be a duration such as 15m"})
 	}
-	id, err := s.Sales.Schedule(ctx, domain.SaleScheduled{
-		GoodsID:        in.Body.GoodsID,
-		Name:           in.Body.Name,
-		Price:          in.Body.Price,
-		Currency:       in.Body.Currency,
-		Stock:          in.Body.Stock,
-		PerUserLimit:   in.Body.PerUserLimit,
-		OpensAt:        in.Body.OpensAt,
-		ClosesAt:       in.Body.ClosesAt,
-		PaymentTimeout: domain.Duration(timeout),
-	}, requestMetadata("operator", in.Traceparent))
+	plan.PaymentTimeout = domain.Duration(timeout)
+	if in.Body.OpensAt != "" {
+		if plan.OpensAt, err = parseTime("opensAt", in.Body.OpensAt); err != nil {
+			return plan, err
+		}
+	}
+	plan.ClosesAt, err = parseTime("closesAt", in.Body.ClosesAt)
+	return plan, err
+}
+
+func (s *Server) scheduleSale(ctx context.Context, in *scheduleInput) (*saleScheduled, error) {
+	plan, err := in.plan()
+	if err != nil {
+		return nil, err
+	}
+	id, err := s.Sales.Schedule(ctx, plan, requestMetadata(ctx, "operator", in.Traceparent))
 	if invalid, ok := errors.AsType[*domain.InvalidError](err); ok {
 		return nil, invalidField(invalid)
 	}
@@ -164,6 +175,7 @@ func (s *Server) scheduleSale(ctx context.Context, in *scheduleInput) (*saleSche
 	if err != nil {
 		return nil, s.internalProblem(ctx, "read the new sale", err)
 	}
+	s.goods.forget(sale.GoodsID)
 	return &saleScheduled{Location: "/sales/" + strconv.FormatInt(id, 10), Body: saleBody(sale)}, nil
 }
 
@@ -213,13 +225,4 @@ func parseSaleID(text string) (int64, error) {
 		return 0, problem("sale_not_found")
 	}
 	return id, nil
-}
-
-// saleOfGoods returns the sale that a goods ID means, or ErrSaleNotFound.
-func (s *Server) saleOfGoods(ctx context.Context, goodsID int64) (int64, error) {
-	id, err := projections.SaleOfGoods(ctx, s.Read, goodsID)
-	if errors.Is(err, projections.ErrNotFound) {
-		return 0, purchasing.ErrSaleNotFound
-	}
-	return id, err
 }

@@ -34,8 +34,8 @@ type rescheduleInput struct {
 	SaleID      string `path:"saleId" example:"1001"`
 	Traceparent string `header:"Traceparent" hidden:"true"`
 	Body        struct {
-		OpensAt  *time.Time `json:"opensAt,omitempty" doc:"Only before the sale has opened. A time that has passed opens it at once."`
-		ClosesAt *time.Time `json:"closesAt,omitempty" doc:"In the future and after opensAt."`
+		OpensAt  string `json:"opensAt,omitempty" format:"date-time" doc:"Only before the sale has opened. A time that has passed opens it at once."`
+		ClosesAt string `json:"closesAt,omitempty" format:"date-time" doc:"In the future and after opensAt." example:"2099-11-11T22:00:00+08:00"`
 	}
 }
 
@@ -110,24 +110,41 @@ type saleCommand func(ctx context.Context, saleID int64, metadata []byte) error
 func (s *Server) saleCommand(name string, do saleCommand) func(context.Context, *saleCommandInput) (*saleAnswer, error) {
 	return func(ctx context.Context, in *saleCommandInput) (*saleAnswer, error) {
 		return s.command(ctx, name, in.SaleID, func(id int64) error {
-			return do(ctx, id, requestMetadata("operator", in.Traceparent))
+			return do(ctx, id, requestMetadata(ctx, "operator", in.Traceparent))
 		})
 	}
 }
 
 func (s *Server) changeStock(ctx context.Context, in *stockInput) (*saleAnswer, error) {
 	return s.command(ctx, "change the stock of", in.SaleID, func(id int64) error {
-		return s.Sales.ChangeStock(ctx, id, in.Body.Delta, requestMetadata("operator", in.Traceparent))
+		return s.Sales.ChangeStock(ctx, id, in.Body.Delta, requestMetadata(ctx, "operator", in.Traceparent))
 	})
 }
 
 func (s *Server) rescheduleSale(ctx context.Context, in *rescheduleInput) (*saleAnswer, error) {
-	if in.Body.OpensAt == nil && in.Body.ClosesAt == nil {
+	if in.Body.OpensAt == "" && in.Body.ClosesAt == "" {
 		return nil, problem("invalid_request", &huma.ErrorDetail{Location: "body", Message: "must name opensAt or closesAt"})
 	}
+	opensAt, err := parseOptionalTime("opensAt", in.Body.OpensAt)
+	if err != nil {
+		return nil, err
+	}
+	closesAt, err := parseOptionalTime("closesAt", in.Body.ClosesAt)
+	if err != nil {
+		return nil, err
+	}
 	return s.command(ctx, "reschedule", in.SaleID, func(id int64) error {
-		return s.Sales.Reschedule(ctx, id, in.Body.OpensAt, in.Body.ClosesAt, requestMetadata("operator", in.Traceparent))
+		return s.Sales.Reschedule(ctx, id, opensAt, closesAt, requestMetadata(ctx, "operator", in.Traceparent))
 	})
+}
+
+// parseOptionalTime is parseTime of a field that may be absent: then it is nil.
+func parseOptionalTime(field, text string) (*time.Time, error) {
+	if text == "" {
+		return nil, nil
+	}
+	t, err := parseTime(field, text)
+	return &t, err
 }
 
 // command carries out a command on a sale and answers with the sale after it.
@@ -139,7 +156,11 @@ func (s *Server) command(ctx context.Context, doing, saleID string, do func(id i
 	if err := do(id); err != nil {
 		return nil, s.commandProblem(ctx, doing+" a sale", err)
 	}
-	return s.getSale(ctx, &saleInput{SaleID: saleID})
+	answer, err := s.getSale(ctx, &saleInput{SaleID: saleID})
+	if err == nil {
+		s.goods.forget(answer.Body.GoodsID) // they may mean another sale now
+	}
+	return answer, err
 }
 
 // commandProblem is what an operator sees of a command that was not carried out.

@@ -113,6 +113,29 @@ func TestServer_ScheduleSale_Defaults(t *testing.T) {
 	}
 }
 
+// Whatever zone the operator writes, the answer is in UTC.
+func TestServer_ScheduleSale_Zones(t *testing.T) {
+	t.Parallel()
+	n := startIdleNode(t)
+	for closesAt, want := range map[string]string{
+		"2099-01-01T00:00:00Z":                "2099-01-01T00:00:00Z",
+		"2099-01-01T00:00:00-00:00":           "2099-01-01T00:00:00Z",
+		"2099-01-01T00:00:00+08:00":           "2098-12-31T16:00:00Z",
+		"2099-01-01T00:00:00.5-03:30":         "2099-01-01T03:30:00.5Z",
+		"2099-01-01T00:00:00+23:59":           "2098-12-31T00:01:00Z",
+		"2099-01-01T00:00:00-23:59":           "2099-01-01T23:59:00Z",
+		"2099-01-01T00:00:00.123456789+00:00": "2099-01-01T00:00:00.123456Z",
+	} {
+		t.Run(closesAt, func(t *testing.T) {
+			t.Parallel()
+			a := n.post(t, "/sales", `{"stock":1,"opensAt":"`+strings.Replace(closesAt, "2099", "2098", 1)+`","closesAt":"`+closesAt+`"}`).is(t, stdhttp.StatusCreated)
+			if got := a.fields(t); got["closesAt"] != want || got["opensAt"] != strings.NewReplacer("2099", "2098", "2098", "2097").Replace(want) {
+				t.Errorf("it is open from %v to %v, want until %s and from a year before", got["opensAt"], got["closesAt"], want)
+			}
+		})
+	}
+}
+
 func TestServer_ScheduleSale_EachHasItsNumber(t *testing.T) {
 	t.Parallel()
 	n := startIdleNode(t)
@@ -167,6 +190,17 @@ func TestServer_ScheduleSale_BadInput(t *testing.T) {
 		"ClosesOnADay":              {`"closesAt":"2099-01-01"`, "body.closesAt"},
 		"ClosesOnFebruary30":        {`"closesAt":"2099-02-30T00:00:00Z"`, "body.closesAt"},
 		"ClosesAtANumber":           {`"closesAt":4070908800`, "body.closesAt"},
+		"ClosesAfterASpace":         {`"closesAt":"2099-01-01 00:00:00Z"`, "body.closesAt"},
+		"ClosesAtOneDigit":          {`"closesAt":"2099-01-01T1:00:00Z"`, "body.closesAt"},
+		"ClosesAtAComma":            {`"closesAt":"2099-01-01T00:00:00,5Z"`, "body.closesAt"},
+		"ClosesWithoutSeconds":      {`"closesAt":"2099-01-01T00:00Z"`, "body.closesAt"},
+		"ClosesAtHour24":            {`"closesAt":"2099-01-01T24:00:00Z"`, "body.closesAt"},
+		"ClosesInZone24":            {`"closesAt":"2099-01-01T00:00:00+24:00"`, "body.closesAt"},
+		"ClosesInZone0060":          {`"closesAt":"2099-01-01T00:00:00+00:60"`, "body.closesAt"},
+		"ClosesInAZoneWithoutColon": {`"closesAt":"2099-01-01T00:00:00+0800"`, "body.closesAt"},
+		"ClosesInANamedZone":        {`"closesAt":"2099-01-01T00:00:00 CST"`, "body.closesAt"},
+		"ClosesInTheHTTPForm":       {`"closesAt":"Thu, 01 Jan 2099 00:00:00 GMT"`, "body.closesAt"},
+		"OpensAtAComma":             {`"opensAt":"2026-01-01T00:00:00,5Z"`, "body.opensAt"},
 		"ClosesInTheYear10000":      {`"closesAt":"9999-12-31T23:59:59-23:00"`, "body.closesAt"},
 		"OpensBeforeTheYear0":       {`"opensAt":"0000-01-01T00:00:00+23:00"`, "body.opensAt"},
 		"OpensAtAWord":              {`"opensAt":"now"`, "body.opensAt"},

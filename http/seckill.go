@@ -69,11 +69,11 @@ func (s *Server) seckillSubmit(w http.ResponseWriter, r *http.Request) {
 		failure.write(w)
 		return
 	}
-	saleID, err := s.saleOfGoods(r.Context(), goodsID)
+	saleID, err := s.goods.sale(r.Context(), goodsID)
 	if err == nil {
 		var purchase projections.Purchase
 		purchase, err = s.submit(r.Context(), purchasing.Request{
-			SaleID: saleID, UserID: userID, Quantity: 1, Metadata: requestMetadata(userID, r.Header.Get("Traceparent")),
+			SaleID: saleID, UserID: userID, Quantity: 1, Metadata: requestMetadata(r.Context(), userID, r.Header.Get("Traceparent")),
 		})
 		if err == nil {
 			writeEnvelope(w, http.StatusAccepted, Envelope{Msg: msgAccepted, Data: purchase.RequestID})
@@ -267,7 +267,10 @@ func (s *Server) documentSeckill() {
 		Summary:     "Result",
 		Tags:        []string{"seckill"},
 		Parameters: []*huma.Param{
-			{Name: "requestId", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}},
+			{
+				Name: "requestId", In: "path", Required: true, Description: "What the submit answered.",
+				Schema: &huma.Schema{Type: huma.TypeString}, Example: "01938c5e-7a3b-7c21-9f4e-2b6d8a1c3e5f",
+			},
 			{Name: "wait", In: "query", Description: "Hold until there is a result, at most 30s.", Schema: &huma.Schema{Type: huma.TypeString}, Example: "30s"},
 		},
 		Responses: map[string]*huma.Response{

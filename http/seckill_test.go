@@ -351,6 +351,9 @@ func TestServer_SeckillSubmit_Refused(t *testing.T) {
 					answer{body: []byte(e["data"])}.into(t, &pushed)
 					checkRefusal(t, pushed, id, reason, test.sale)
 					node.get(t, "/purchases/"+id+"/events", "Last-Event-ID: 2").is(t, stdhttp.StatusNoContent)
+					if h := node.get(t, "/purchases/"+id+"/history").is(t, stdhttp.StatusOK).fields(t); h["requestId"] != id || len(h["events"].([]any)) != 0 {
+						t.Errorf("its history is %v, want that nothing was recorded", h)
+					}
 				}
 			})
 		})
@@ -367,6 +370,7 @@ func checkRefusal(t *testing.T, p purchase, id, reason string, sale int64) {
 	}
 	want.Links.Self = "/purchases/" + id
 	want.Links.Events = want.Links.Self + "/events"
+	want.Links.WS = want.Links.Self + "/ws"
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Errorf("the refusal (-want +got):\n%s", diff)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"seckill/eventstore"
+	"seckill/projections"
 	"seckill/purchasing"
 )
 
@@ -24,20 +25,25 @@ const (
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 16 << 10
 	maxBodyBytes      = 16 << 10
-	bodyReadTimeout   = 5 * time.Second
+	// answerTimeout is how long a request may take from its header to the last byte of
+	// the answer, the longest wait included. Streams have a deadline for each write.
+	answerTimeout   = maxWait + 15*time.Second
+	bodyReadTimeout = 5 * time.Second
 )
 
 // Config is what a Server is made of.
 type Config struct {
-	Hub      *Hub
-	Intake   *purchasing.Intake
-	Listener *eventstore.Listener
-	Logger   *slog.Logger
-	Read     *pgxpool.Pool
-	SaleHub  *SaleHub
-	Sales    *purchasing.Sales
-	Secret   []byte // signs the request IDs of refusals
-	Version  string
+	Hub       *Hub
+	Intake    *purchasing.Intake
+	Listener  *eventstore.Listener
+	Logger    *slog.Logger
+	Orders    *purchasing.Orders
+	Purchases *projections.Purchases
+	Read      *pgxpool.Pool
+	SaleHub   *SaleHub
+	Sales     *purchasing.Sales
+	Secret    []byte // signs the request IDs of refusals, and cursors
+	Version   string
 }
 
 // Server answers the API and the pages.
@@ -45,9 +51,11 @@ type Server struct {
 	Config
 
 	api      huma.API
+	goods    *goodsCatalogue
 	handler  http.Handler
 	logger   *slog.Logger
 	server   *http.Server
+	sockets  sync.WaitGroup // net/http does not know of them any more
 	streams  *streams
 	stopping chan struct{}
 	stopOnce sync.Once
@@ -57,6 +65,7 @@ type Server struct {
 func NewServer(config Config) (*Server, error) {
 	s := &Server{
 		Config:   config,
+		goods:    newGoodsCatalogue(config.Read),
 		logger:   config.Logger,
 		streams:  newStreams(),
 		stopping: make(chan struct{}),
@@ -65,11 +74,15 @@ func NewServer(config Config) (*Server, error) {
 	s.api = humago.New(mux, apiConfig(config.Version))
 	s.registerPurchases()
 	s.registerEvents()
+	s.registerSockets()
 	s.registerSales()
 	s.registerSaleEvents()
 	s.registerOrders()
+	s.registerOrderCommands()
+	s.registerRequests()
 	s.registerSeckill(mux)
 	s.registerHealth()
+	s.registerMetrics()
 	registerDocs(mux)
 	if err := s.registerPages(mux); err != nil {
 		return nil, err
@@ -80,6 +93,7 @@ func NewServer(config Config) (*Server, error) {
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
+		ConnContext:       withAddressClass,
 		ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
 	}
 	return s, nil
@@ -107,7 +121,17 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if err := s.server.Shutdown(ctx); err != nil {
 		return errors.Join(fmt.Errorf("shut down in time: %w", err), s.server.Close())
 	}
-	return nil
+	closed := make(chan struct{})
+	go func() {
+		s.sockets.Wait()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("close the sockets in time: %w", ctx.Err())
+	}
 }
 
 // huma keeps these for all APIs of a program, so they are set before there is one.
@@ -120,13 +144,14 @@ func apiConfig(version string) huma.Config {
 	config := huma.DefaultConfig("Seckill", version)
 	config.Info.Description = apiDescription
 	config.CreateHooks = nil // no $schema in answers
-	config.DocsPath = ""     // huma's page loads from a CDN; ours does not
+	config.OnAddOperation = []huma.AddOpFunc{showExamples}
+	config.DocsPath = "" // huma's page loads from a CDN; ours does not
 	config.SchemasPath = ""
 	config.Formats = map[string]huma.Format{"application/json": strictJSON, "json": strictJSON}
 	config.Tags = []*huma.Tag{
 		{Name: "purchases", Description: "Press the button, and learn what came of it."},
 		{Name: "sales", Description: "What is for sale, and the operator's commands."},
-		{Name: "orders", Description: "What was won."},
+		{Name: "orders", Description: "What was won, and what becomes of it."},
 		{Name: "seckill", Description: "The envelope contract: submit, then poll."},
 		{Name: "health", Description: "Is the service there?"},
 	}
@@ -141,10 +166,12 @@ const apiDescription = `Seckill (秒杀) sells a fixed stock to far more people 
 Errors are ` + "`application/problem+json`" + ` (RFC 9457) with a stable ` + "`code`" + `. 503 and 429 answers carry Retry-After.
 In trust mode the caller names the buyer (` + "`userId`" + `).`
 
-// withProblems makes the mux's own 404 and 405 answers problems.
+// withProblems makes the mux's own 404 and 405 answers problems, and gives every
+// answer a deadline: a client that does not read must not hold a connection.
 func withProblems(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout)) // there is none in tests
 		if contentType := r.Header.Get("Content-Type"); contentType != "" {
 			r.Header.Set("Content-Type", strings.ToLower(contentType)) // huma minds the case of media types, which have none
 		}

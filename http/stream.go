@@ -38,9 +38,7 @@ func newStreams() *streams {
 	s.server.BufferSize = 8
 	s.server.SplitData = true
 	s.server.Headers = map[string]string{
-		"Cache-Control": "no-store",
-		// The last write's deadline stays on the connection, which so cannot be used again.
-		"Connection":        "close",
+		"Cache-Control":     "no-store",
 		"X-Accel-Buffering": "no", // nginx would hold events back
 	}
 	return s

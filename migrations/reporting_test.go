@@ -136,7 +136,7 @@ func TestReportingRole(t *testing.T) {
 					else has_any_column_privilege(oid, 'select, insert, update, references') end`)
 		want := []string{
 			"reporting.decision_latency", "reporting.events", "reporting.funnel",
-			"reporting.orders", "reporting.rejections", "reporting.timeline",
+			"reporting.orders", "reporting.rejections", "reporting.timeline", "reporting.turned_away",
 		}
 		if !slices.Equal(readable, want) {
 			t.Errorf("it has rights on %v, want %v", readable, want)

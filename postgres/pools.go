@@ -16,7 +16,9 @@ import (
 // reading cannot starve each other.
 type Pools struct {
 	Decide *pgxpool.Pool // one connection per lane
+	Expiry *pgxpool.Pool
 	Intake *pgxpool.Pool
+	Orders *pgxpool.Pool
 	Read   *pgxpool.Pool
 	River  *pgxpool.Pool
 }
@@ -36,6 +38,11 @@ func OpenPools(ctx context.Context, databaseURL string) (*Pools, error) {
 		// A node that is frozen in the middle of intake holds idempotency keys, and
 		// whoever sends them again to another node waits, with all of their batch.
 		{&pools.Intake, "intake", 4, "1s"},
+		// Who waits for a sale in order to cancel must not keep out those who pay for
+		// long, and the expiry gets its turn whatever the buyers do. Deciding waits for
+		// the sales that these lock, so a frozen node is given up soon.
+		{&pools.Orders, "orders", 6, "2s"},
+		{&pools.Expiry, "expiry", 1, "2s"},
 		{&pools.Read, "read", 6, "5s"},
 		{&pools.River, "river", 6, "5s"},
 	} {
@@ -55,7 +62,7 @@ func OpenPools(ctx context.Context, databaseURL string) (*Pools, error) {
 
 // Close closes the connections and waits for those in use to be given back.
 func (p *Pools) Close() {
-	for _, pool := range []*pgxpool.Pool{p.Decide, p.Intake, p.Read, p.River} {
+	for _, pool := range []*pgxpool.Pool{p.Decide, p.Expiry, p.Intake, p.Orders, p.Read, p.River} {
 		if pool != nil {
 			pool.Close()
 		}

@@ -23,7 +23,7 @@ const (
 // whether pushed, polled or stored.
 type Purchase struct {
 	RequestID         uuid.UUID
-	Version           int
+	Version           int // of the event that it shows: the request or its outcome
 	SaleID            int64
 	UserID            string
 	Quantity          int
@@ -64,12 +64,11 @@ func FoldPurchase(events []eventstore.Event) (Purchase, bool) {
 }
 
 // Apply folds the next event of the purchase's stream. An event that was folded
-// already changes nothing.
+// already changes nothing, nor does what becomes of the order.
 func (p *Purchase) Apply(event eventstore.Event) {
 	if event.Version <= p.Version {
 		return
 	}
-	p.Version = event.Version
 	switch data := event.Data.(type) {
 	case domain.PurchaseConfirmed:
 		p.Status = StatusSucceeded
@@ -82,5 +81,8 @@ func (p *Purchase) Apply(event eventstore.Event) {
 		p.ExistingRequestID = data.ExistingRequestID
 		p.ExistingOrderID = data.ExistingOrderID
 		p.DecidedAt = event.RecordedAt
+	default:
+		return
 	}
+	p.Version = event.Version
 }

@@ -21,7 +21,7 @@ type Results struct{}
 
 // Project implements eventstore.Projection.
 func (Results) Project(ctx context.Context, writes *queries.Pipeline, streams []*eventstore.Stream) error {
-	var rows queries.UpsertPurchaseResultsParams
+	rows := queries.InsertPurchaseResultsParams{Retention: interval(resultsRetention)}
 	for _, stream := range streams {
 		purchase, ok := FoldPurchase(stream.Events)
 		if !ok || !purchase.Decided() {
@@ -44,7 +44,7 @@ func (Results) Project(ctx context.Context, writes *queries.Pipeline, streams []
 	if len(rows.RequestIds) == 0 {
 		return nil
 	}
-	return queries.New(writes).UpsertPurchaseResults(ctx, rows)
+	return queries.New(writes).InsertPurchaseResults(ctx, rows)
 }
 
 // orEpoch stands in for "absent" in an array of times, which has no nulls; the

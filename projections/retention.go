@@ -37,9 +37,12 @@ func KeepResults(ctx context.Context, pool *pgxpool.Pool, logger *slog.Logger) {
 }
 
 func keepResults(ctx context.Context, pool *pgxpool.Pool) error {
-	interval := pgtype.Interval{Microseconds: resultsRetention.Microseconds(), Valid: true}
-	if err := queries.New(pool).KeepPurchaseResults(ctx, interval); err != nil {
+	if err := queries.New(pool).KeepPurchaseResults(ctx, interval(resultsRetention)); err != nil {
 		return fmt.Errorf("keep purchase results: %w", err)
 	}
 	return nil
+}
+
+func interval(d time.Duration) pgtype.Interval {
+	return pgtype.Interval{Microseconds: d.Microseconds(), Valid: true}
 }

@@ -47,6 +47,7 @@ func (w *DecideWorker) decide(ctx context.Context, job *river.Job[DecideArgs], s
 		}
 	}()
 
+	begun := time.Now()
 	tx, err := w.pool.Begin(ctx)
 	if err != nil {
 		return done, fmt.Errorf("begin: %w", err)
@@ -82,8 +83,9 @@ func (w *DecideWorker) decide(ctx context.Context, job *river.Job[DecideArgs], s
 	}
 
 	var writes queries.Pipeline
+	var purchases []*eventstore.Stream
 	if len(undecided) > 0 {
-		if err := w.decideRequests(ctx, tx, &writes, row.Domain(), undecided, job.ID, scope.reject); err != nil {
+		if purchases, err = w.decideRequests(ctx, tx, &writes, row.Domain(), undecided, job.ID, scope.reject); err != nil {
 			return done, err
 		}
 	}
@@ -106,17 +108,18 @@ func (w *DecideWorker) decide(ctx context.Context, job *river.Job[DecideArgs], s
 	if err := tx.Commit(ctx); err != nil {
 		return done, fmt.Errorf("commit a batch of %d: %w", len(undecided), err)
 	}
+	w.metrics.decidedBatch(purchases, begun)
 	return done, nil
 }
 
-// decideRequests lets the domain decide the requests one after the other, and
-// appends and queues what follows.
+// decideRequests lets the domain decide the requests one after the other, appends
+// and queues what follows, and returns the purchases.
 func (w *DecideWorker) decideRequests(ctx context.Context, tx pgx.Tx, writes *queries.Pipeline,
 	sale domain.Sale, requests []queries.GetUndecidedRow, jobID int64, reject bool,
-) error {
+) ([]*eventstore.Stream, error) {
 	sequences, err := queries.New(tx).NextOrderSequences(ctx, int32(min(int64(len(requests)), sale.Available)))
 	if err != nil {
-		return fmt.Errorf("number orders: %w", err)
+		return nil, fmt.Errorf("number orders: %w", err)
 	}
 	causation := []byte(`{"job":` + strconv.FormatInt(jobID, 10) + `}`)
 	streams := make([]*eventstore.Stream, len(requests))
@@ -154,16 +157,18 @@ func (w *DecideWorker) decideRequests(ctx context.Context, tx pgx.Tx, writes *qu
 	}
 
 	if _, err := w.store.Append(ctx, tx, writes, streams...); err != nil {
-		return err
+		return nil, err
 	}
 	q := queries.New(writes)
 	if err := q.UpdateSaleAvailable(ctx, queries.UpdateSaleAvailableParams{SaleID: sale.ID, Available: sale.Available}); err != nil {
-		return err
+		return nil, err
 	}
 	if rows := allowances(sale.ID, holdings); len(rows.UserIds) > 0 {
-		return q.UpsertAllowances(ctx, rows)
+		if err := q.UpsertAllowances(ctx, rows); err != nil {
+			return nil, err
+		}
 	}
-	return nil
+	return streams, nil
 }
 
 // holding is what a buyer holds, and whether this batch changed it.

@@ -18,10 +18,12 @@ import (
 
 const (
 	// boardRefresh is how often the sales that are asked for are read again.
-	boardRefresh = time.Second
-	// boardTrust is how long what was read may refuse a request at the door, should
-	// it not be possible to read it again.
-	boardTrust = 2 * time.Second
+	boardRefresh = 250 * time.Millisecond
+	// boardTrust is how long what was read may refuse a request at the door for the
+	// time of day, and stateTrust for want of stock, which can come back at any time,
+	// or for a pause, which can end.
+	boardTrust = 3 * time.Second
+	stateTrust = time.Second
 	// boardIdle is how long a sale stays on the board that nobody asks for.
 	boardIdle = 5 * time.Minute
 )
@@ -30,11 +32,13 @@ const (
 var ErrSaleNotFound = errors.New("there is no such sale")
 
 // Board is what a node knows of the sales that its callers ask for, so that a
-// purchase does not read its sale from the database. It is read again when the node
-// hears of a command, and every second in any case. It is only used for what hardly
-// can be wrong by then: that a sale exists, its limit, and that by the database's
-// clock its window is certainly over or certainly not yet open, or that it has been
-// paused or closed. The decision itself always reads the locked row.
+// purchase does not read its sale from the database. It is used for what hardly can
+// be wrong by then: that a sale exists, its limit, and that its window is certainly
+// over or certainly not yet open. It is also the gate of a sale that is sold out or
+// paused: while no unit is free or the pause goes on, purchases are refused without
+// touching the database, and within a second of the end of that no longer. It is read
+// again at once when the node hears of a command. The decision itself always reads
+// the locked row.
 type Board struct {
 	changed chan struct{} // a command was heard of
 	logger  *slog.Logger
@@ -49,6 +53,13 @@ type posting struct {
 	revision int64
 	clock    reading
 	askedAt  time.Time
+}
+
+// show takes in what was read of the sale; older never overwrites newer.
+func (p *posting) show(row queries.Sale, clock reading) {
+	if row.Revision >= p.revision {
+		p.sale, p.revision, p.clock = row.Domain(), row.Revision, clock
+	}
 }
 
 // NewBoard returns an empty board. Run keeps it fresh.
@@ -80,24 +91,33 @@ func (b *Board) Sale(ctx context.Context, id int64) (domain.Sale, domain.Reason,
 		return domain.Sale{}, "", fmt.Errorf("read sale %d: %w", id, err)
 	}
 	clock := reading{shown: row.ServerTime, before: before, after: time.Now()}
-	sale := row.Sale.Domain()
 	b.mu.Lock()
-	if post, ok := b.sales[id]; !ok || post.revision <= row.Sale.Revision {
-		b.sales[id] = &posting{sale: sale, revision: row.Sale.Revision, clock: clock, askedAt: now}
+	defer b.mu.Unlock()
+	post, ok = b.sales[id]
+	if !ok {
+		post = &posting{askedAt: now}
+		b.sales[id] = post
 	}
-	b.mu.Unlock()
-	return sale, refusal(sale, clock, time.Now()), nil
+	post.show(row.Sale, clock)
+	return post.sale, refusal(post.sale, post.clock, time.Now()), nil
 }
 
 // refusal is the reason that holds at every moment that the database's clock may
 // show now. Close to a boundary there is none, and the decision judges by the
-// time of acceptance.
+// time of acceptance. What is sold out or paused at a fresh look is refused for that.
 func refusal(sale domain.Sale, clock reading, now time.Time) domain.Reason {
 	if now.Sub(clock.after) > boardTrust {
 		return ""
 	}
 	early, late := sale.Refusal(clock.earliest(now)), sale.Refusal(clock.latest(now))
 	if early != late {
+		return ""
+	}
+	recent := now.Sub(clock.before) < stateTrust
+	switch {
+	case early == "" && sale.Available == 0 && recent:
+		return domain.ReasonSoldOut
+	case early == domain.ReasonSalePaused && !recent:
 		return ""
 	}
 	return early
@@ -108,7 +128,7 @@ func refusal(sale domain.Sale, clock reading, now time.Time) domain.Reason {
 func (b *Board) Committed(events []eventstore.Event) {
 	for _, event := range events {
 		switch event.Data.(type) {
-		case domain.SalePaused, domain.SaleResumed, domain.SaleClosed, domain.SaleRescheduled:
+		case domain.SalePaused, domain.SaleResumed, domain.SaleClosed, domain.SaleRescheduled, domain.StockAdded:
 			b.Connected()
 			return
 		}
@@ -123,7 +143,7 @@ func (b *Board) Connected() {
 	}
 }
 
-// Run reads the sales on the board again every second, and when it hears of a
+// Run reads the sales on the board again, some times a second and when it hears of a
 // command, until the context ends.
 func (b *Board) Run(ctx context.Context) {
 	tick := time.NewTicker(boardRefresh)
@@ -157,9 +177,8 @@ func (b *Board) refresh(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, row := range rows {
-		if post, ok := b.sales[row.Sale.SaleID]; ok && post.revision <= row.Sale.Revision {
-			post.sale, post.revision = row.Sale.Domain(), row.Sale.Revision
-			post.clock = reading{shown: row.ServerTime, before: before, after: after}
+		if post, ok := b.sales[row.Sale.SaleID]; ok {
+			post.show(row.Sale, reading{shown: row.ServerTime, before: before, after: after})
 		}
 	}
 	return nil

@@ -34,6 +34,7 @@ type DecideWorker struct {
 
 	logger   *slog.Logger
 	maxBatch int
+	metrics  *Metrics
 	pool     *pgxpool.Pool
 	store    *eventstore.Store
 }
@@ -41,8 +42,8 @@ type DecideWorker struct {
 // NewDecideWorker returns a worker that decides at most maxBatch requests in one
 // transaction. With maxBatch 1 it decides its own job's requests only, which is
 // the naive way, for comparison.
-func NewDecideWorker(pool *pgxpool.Pool, store *eventstore.Store, maxBatch int, logger *slog.Logger) *DecideWorker {
-	return &DecideWorker{logger: logger, maxBatch: maxBatch, pool: pool, store: store}
+func NewDecideWorker(pool *pgxpool.Pool, store *eventstore.Store, maxBatch int, metrics *Metrics, logger *slog.Logger) *DecideWorker {
+	return &DecideWorker{logger: logger, maxBatch: maxBatch, metrics: metrics, pool: pool, store: store}
 }
 
 // NextRetry implements river.Worker.

@@ -1,5 +1,5 @@
 // Package purchasing is the write side: it takes purchases in, has them decided
-// by River jobs, and carries out the commands on sales. It owns the
+// by River jobs, and carries out the commands on sales and orders. It owns the
 // transactions; everything below takes them as arguments.
 //
 // Locks come in one order, purchase before sale, and before the first write of

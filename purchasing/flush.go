@@ -31,7 +31,7 @@ func (i *Intake) flush(batch []*pending) {
 	defer cancel()
 	err := i.take(ctx, batch)
 	for pause := flushPause; err != nil && !isDeterministic(err) && ctx.Err() == nil; pause *= 2 {
-		i.logger.Warn("could not take purchases in", "count", len(batch), "error", err)
+		i.Logger.Warn("could not take purchases in", "count", len(batch), "error", err)
 		select {
 		case <-time.After(pause):
 			err = i.take(ctx, batch)
@@ -49,7 +49,7 @@ func (i *Intake) flush(batch []*pending) {
 		return
 	}
 	if isDeterministic(err) {
-		i.logger.Error("the database cannot take a purchase", "sale", batch[0].SaleID, "error", err)
+		i.Logger.Error("the database cannot take a purchase", "sale", batch[0].SaleID, "error", err)
 	}
 	for _, p := range batch {
 		p.done <- outcome{err: &UnavailableError{RequestID: p.id, Err: err}}
@@ -61,7 +61,8 @@ func (i *Intake) flush(batch []*pending) {
 func (i *Intake) take(ctx context.Context, batch []*pending) error {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
-	tx, err := i.pool.Begin(ctx)
+	begun := time.Now()
+	tx, err := i.Pool.Begin(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -78,7 +79,9 @@ func (i *Intake) take(ctx context.Context, batch []*pending) error {
 	if err := tx.Commit(ctx); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
+	i.Metrics.tookIn(fresh, begun)
 	for _, p := range fresh {
+		i.Backlog.accepted(p.SaleID, 1)
 		p.done <- outcome{accepted: Accepted{RequestID: p.id, AcceptedAt: acceptedAt[p.id]}}
 	}
 	for _, r := range replays {
@@ -103,13 +106,13 @@ func (i *Intake) append(ctx context.Context, tx pgx.Tx, batch []*pending) (map[u
 		ids[n] = p.id
 		counts[p.SaleID]++
 	}
-	appended, err := i.store.Start(ctx, tx, streams...)
+	appended, err := i.Store.Start(ctx, tx, streams...)
 	if err != nil {
 		return nil, err
 	}
 	if appended.Count < len(batch) {
 		// An earlier attempt was committed, with its jobs: a transaction is whole.
-		events, err := i.store.ReadStreams(ctx, tx, ids)
+		events, err := i.Store.ReadStreams(ctx, tx, ids)
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +134,7 @@ func (i *Intake) append(ctx context.Context, tx pgx.Tx, batch []*pending) (map[u
 	}
 	// One round trip; InsertManyFastTx is a COPY, which takes three and pays for
 	// many jobs, but there is one for each sale.
-	if _, err := i.river.InsertManyTx(ctx, tx, jobs); err != nil {
+	if _, err := i.River.InsertManyTx(ctx, tx, jobs); err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
 	return acceptedAt, nil

@@ -88,21 +88,3 @@ func readClaims(ctx context.Context, q *queries.Queries, users, keys []string) (
 	}
 	return claims, nil
 }
-
-// replay answers a request whose key was used before; Accepted.Replay is false if
-// it was not.
-func (i *Intake) replay(ctx context.Context, request Request) (Accepted, error) {
-	if request.Key == "" {
-		return Accepted{}, nil
-	}
-	claims, err := readClaims(ctx, queries.New(i.pool), []string{request.UserID}, []string{request.Key})
-	if err != nil {
-		return Accepted{}, err
-	}
-	claimed, ok := claims[userKey{request.UserID, request.Key}]
-	if !ok {
-		return Accepted{}, nil
-	}
-	o := claimed.answer(request.BodyHash)
-	return o.accepted, o.err
-}

@@ -85,29 +85,39 @@ type Accepted struct {
 	Replay     bool      // an earlier request had the same idempotency key
 }
 
+// IntakeConfig is what an Intake is made of.
+type IntakeConfig struct {
+	Backlog  *Backlog
+	Board    *Board
+	Door     *Door
+	Logger   *slog.Logger
+	MaxBatch int // the most purchases in one transaction
+	Metrics  *Metrics
+	Pool     *pgxpool.Pool
+	River    *RiverClient
+	Store    *eventstore.Store
+}
+
 // Intake takes purchases in. Callers that come at the same time share a
 // transaction (group commit): whoever is waiting when a flusher becomes free goes
 // with it. There is no timer, so a lone purchase is not delayed.
 type Intake struct {
-	board    *Board
-	logger   *slog.Logger
-	maxBatch int
-	pool     *pgxpool.Pool
-	river    *RiverClient
-	store    *eventstore.Store
+	IntakeConfig
 
 	running sync.WaitGroup
-	mu      sync.RWMutex // held for reading while sending to queue
+	mu      sync.RWMutex // held for reading while sending to the channels
 	closed  bool
 	queue   chan *pending
+	lookups chan *lookup
 }
 
 // pending is a request that waits for its transaction.
 type pending struct {
 	Request
-	id    uuid.UUID
-	done  chan outcome // of one
-	begun atomic.Bool  // a flusher has it, or its caller took it back
+	id       uuid.UUID
+	queuedAt time.Time
+	done     chan outcome // of one
+	begun    atomic.Bool  // a flusher has it, or its caller took it back
 }
 
 // begin claims the request for the one who takes it in or back: the first.
@@ -119,19 +129,16 @@ type outcome struct {
 }
 
 // NewIntake returns an intake that works until Close.
-func NewIntake(pool *pgxpool.Pool, store *eventstore.Store, river *RiverClient, board *Board, maxBatch int, logger *slog.Logger) *Intake {
+func NewIntake(config IntakeConfig) *Intake {
 	i := &Intake{
-		board:    board,
-		logger:   logger,
-		maxBatch: maxBatch,
-		pool:     pool,
-		river:    river,
-		store:    store,
-		queue:    make(chan *pending, queueLength),
+		IntakeConfig: config,
+		queue:        make(chan *pending, queueLength),
+		lookups:      make(chan *lookup, queueLength),
 	}
 	for range flushers {
 		i.running.Go(i.flushUntilClosed)
 	}
+	i.running.Go(i.lookUpUntilClosed)
 	return i
 }
 
@@ -141,7 +148,19 @@ func NewIntake(pool *pgxpool.Pool, store *eventstore.Store, river *RiverClient, 
 // request may be accepted all the same. An answer comes within seconds, whatever
 // the database does.
 func (i *Intake) Submit(ctx context.Context, request Request) (Accepted, error) {
-	sale, reason, err := i.board.Sale(ctx, request.SaleID)
+	accepted, err := i.submit(ctx, request)
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		i.Door.TurnAway(request.SaleID, refused.Reason)
+		i.Metrics.turnedAway.WithLabelValues(string(refused.Reason)).Inc()
+	}
+	if errors.Is(err, ErrOverloaded) {
+		i.Metrics.turnedAway.WithLabelValues(reasonOverloaded).Inc()
+	}
+	return accepted, err
+}
+
+func (i *Intake) submit(ctx context.Context, request Request) (Accepted, error) {
+	sale, reason, err := i.Board.Sale(ctx, request.SaleID)
 	if err != nil {
 		return Accepted{}, err
 	}
@@ -155,12 +174,15 @@ func (i *Intake) Submit(ctx context.Context, request Request) (Accepted, error) 
 		}
 		return Accepted{}, &RefusedError{Sale: sale, Reason: reason}
 	}
+	if i.Backlog.Full(request.SaleID) {
+		return Accepted{}, ErrOverloaded
+	}
 	id, err := uuid.NewV7()
 	if err != nil {
 		return Accepted{}, fmt.Errorf("make a request ID: %w", err)
 	}
-	p := &pending{Request: request, id: id, done: make(chan outcome, 1)}
-	if err := i.enqueue(p); err != nil {
+	p := &pending{Request: request, id: id, queuedAt: time.Now(), done: make(chan outcome, 1)}
+	if err := send(i, i.queue, p); err != nil {
 		return Accepted{}, err
 	}
 	return i.await(ctx, p)
@@ -192,19 +214,22 @@ func (i *Intake) Close() {
 	if !i.closed {
 		i.closed = true
 		close(i.queue)
+		close(i.lookups)
 	}
 	i.mu.Unlock()
 	i.running.Wait()
 }
 
-func (i *Intake) enqueue(p *pending) error {
+// send puts a value into one of the intake's channels, unless that is full or
+// the intake is closed.
+func send[T any](i *Intake, channel chan<- T, value T) error {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
 	if i.closed {
 		return ErrStopped
 	}
 	select {
-	case i.queue <- p:
+	case channel <- value:
 		return nil
 	default:
 		return ErrOverloaded
@@ -213,29 +238,30 @@ func (i *Intake) enqueue(p *pending) error {
 
 func (i *Intake) flushUntilClosed() {
 	for first := range i.queue {
-		if batch := i.collect(first); len(batch) > 0 {
+		// What was taken back in the meantime is left out.
+		if batch := collect(i.queue, first, i.MaxBatch, (*pending).begin); len(batch) > 0 {
 			i.flush(batch)
 		}
 	}
 }
 
-// collect takes whatever else is waiting now, up to the largest batch, without
-// what was taken back.
-func (i *Intake) collect(first *pending) []*pending {
-	var batch []*pending
-	for p := first; ; {
-		if p.begin() {
-			batch = append(batch, p)
+// collect takes the first value and whatever else is waiting in the channel now,
+// as far as it is wanted, up to the limit.
+func collect[T any](channel <-chan T, first T, limit int, wanted func(T) bool) []T {
+	var batch []T
+	for value := first; ; {
+		if wanted(value) {
+			batch = append(batch, value)
 		}
-		if len(batch) == i.maxBatch {
+		if len(batch) == limit {
 			return batch
 		}
 		select {
-		case next, ok := <-i.queue:
+		case next, ok := <-channel:
 			if !ok {
 				return batch
 			}
-			p = next
+			value = next
 		default:
 			return batch
 		}

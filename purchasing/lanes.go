@@ -33,6 +33,8 @@ func (a DecideArgs) InsertOpts() river.InsertOpts {
 const (
 	// saleLockClass is the class of the advisory locks in which workers queue for a sale.
 	saleLockClass = 0x5A1E
+	// purchaseLockClass is the class of the advisory locks of purchases.
+	purchaseLockClass = 0x0DE2
 	// maxAttempts is River's largest: a decide job is never given up. (Upkeep
 	// resets the count long before.)
 	maxAttempts = 32767

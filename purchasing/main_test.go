@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"seckill/domain"
 	"seckill/eventstore"
@@ -22,12 +23,16 @@ func TestMain(m *testing.M) { postgrestest.Main(m) }
 
 // node is the write side of one process, for tests.
 type node struct {
-	intake *purchasing.Intake
-	pools  *postgres.Pools
-	river  *purchasing.RiverClient
-	sales  *purchasing.Sales
-	store  *eventstore.Store
-	url    string
+	backlog *purchasing.Backlog
+	board   *purchasing.Board
+	door    *purchasing.Door
+	intake  *purchasing.Intake
+	orders  *purchasing.Orders
+	pools   *postgres.Pools
+	river   *purchasing.RiverClient
+	sales   *purchasing.Sales
+	store   *eventstore.Store
+	url     string
 }
 
 // newNode returns a write side that takes purchases in; work starts its workers.
@@ -40,13 +45,27 @@ func newNode(t *testing.T, url string, maxBatch int) *node {
 	t.Cleanup(pools.Close)
 	logger := slog.New(slog.DiscardHandler)
 	n := &node{pools: pools, store: eventstore.New(projections.Results{}, projections.Orders{}), url: url}
-	worker := purchasing.NewDecideWorker(pools.Decide, n.store, maxBatch, logger)
+	metrics := purchasing.NewMetrics(prometheus.NewRegistry())
+	worker := purchasing.NewDecideWorker(pools.Decide, n.store, maxBatch, metrics, logger)
 	if n.river, err = purchasing.NewRiver(pools.River, "test-"+rand.Text(), worker, logger); err != nil {
 		t.Fatal(err)
 	}
-	board := purchasing.NewBoard(pools.Read, logger)
-	n.intake = purchasing.NewIntake(pools.Intake, n.store, n.river, board, maxBatch, logger)
+	n.board = purchasing.NewBoard(pools.Read, logger)
+	n.door = purchasing.NewDoor(pools.Intake, n.store, logger)
+	n.backlog = purchasing.NewBacklog(pools.Read, logger)
+	n.intake = purchasing.NewIntake(purchasing.IntakeConfig{
+		Backlog:  n.backlog,
+		Board:    n.board,
+		Door:     n.door,
+		Logger:   logger,
+		MaxBatch: maxBatch,
+		Metrics:  metrics,
+		Pool:     pools.Intake,
+		River:    n.river,
+		Store:    n.store,
+	})
 	t.Cleanup(n.intake.Close)
+	n.orders = purchasing.NewOrders(pools.Orders, n.store)
 	n.sales = purchasing.NewSales(pools.Intake, n.store)
 	return n
 }
@@ -80,9 +99,15 @@ func (n *node) work(t *testing.T) {
 
 func (n *node) sale(t *testing.T, stock int64, perUser int) int64 {
 	t.Helper()
+	return n.saleToPayIn(t, stock, perUser, 15*time.Minute)
+}
+
+// saleToPayIn schedules a sale whose orders have to be paid within a time.
+func (n *node) saleToPayIn(t *testing.T, stock int64, perUser int, timeout time.Duration) int64 {
+	t.Helper()
 	id, err := n.sales.Schedule(t.Context(), domain.SaleScheduled{
 		Name: "test", Currency: "CNY", Price: 100, Stock: stock, PerUserLimit: perUser,
-		ClosesAt: time.Now().Add(time.Hour), PaymentTimeout: domain.Duration(15 * time.Minute),
+		ClosesAt: time.Now().Add(time.Hour), PaymentTimeout: domain.Duration(timeout),
 	}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -29,3 +29,13 @@ where kind = 'decide'
 
 -- name: DeleteJobs :exec
 delete from river_job where id = any(@ids::bigint[]);
+
+-- name: GetBacklog :many
+-- How many requests of each sale wait for a worker, and for how long the first has.
+-- Those of running jobs are being decided.
+select (args->>'saleId')::bigint as sale_id,
+    sum((args->>'count')::integer)::bigint as undecided,
+    (extract(epoch from clock_timestamp() - min(created_at)) * 1000000)::bigint as oldest_us
+from river_job
+where kind = 'decide' and state in ('available', 'retryable', 'scheduled')
+group by 1;

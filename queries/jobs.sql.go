@@ -18,6 +18,43 @@ func (q *Queries) DeleteJobs(ctx context.Context, ids []int64) error {
 	return err
 }
 
+const getBacklog = `-- name: GetBacklog :many
+select (args->>'saleId')::bigint as sale_id,
+    sum((args->>'count')::integer)::bigint as undecided,
+    (extract(epoch from clock_timestamp() - min(created_at)) * 1000000)::bigint as oldest_us
+from river_job
+where kind = 'decide' and state in ('available', 'retryable', 'scheduled')
+group by 1
+`
+
+type GetBacklogRow struct {
+	SaleID    int64
+	Undecided int64
+	OldestUs  int64
+}
+
+// How many requests of each sale wait for a worker, and for how long the first has.
+// Those of running jobs are being decided.
+func (q *Queries) GetBacklog(ctx context.Context) ([]GetBacklogRow, error) {
+	rows, err := q.db.Query(ctx, getBacklog)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []GetBacklogRow
+	for rows.Next() {
+		var i GetBacklogRow
+		if err := rows.Scan(&i.SaleID, &i.Undecided, &i.OldestUs); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const getRunningJobs = `-- name: GetRunningJobs :many
 select id, (args->>'transactionId')::bigint as transaction_id, (args->>'count')::integer as count
 from river_job

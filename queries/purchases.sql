@@ -44,6 +44,17 @@ where e.transaction_id = any(@transaction_ids::bigint[])
     and not exists (select from events d where d.stream_id = e.stream_id and d.version = 2)
 order by e.transaction_id, e.position;
 
+-- name: ListRequests :many
+-- A user's requests of a sale, newest first, after a cursor.
+select stream_id, transaction_id, position from events
+where version = 1
+    and type = 'PurchaseRequested'
+    and sale_id = @sale_id
+    and data->>'userId' = @user_id::text
+    and (transaction_id, position) < (@before_transaction_id::bigint, @before_position::bigint)
+order by transaction_id desc, position desc
+limit @max_requests;
+
 -- name: UpsertAllowances :exec
 insert into allowances as a (sale_id, user_id, quantity, request_id, order_id)
 select @sale_id::bigint, unnest(@user_ids::text[]), unnest(@quantities::bigint[]),

@@ -171,6 +171,58 @@ func (q *Queries) InsertIdempotencyKeys(ctx context.Context, arg InsertIdempoten
 	return err
 }
 
+const listRequests = `-- name: ListRequests :many
+select stream_id, transaction_id, position from events
+where version = 1
+    and type = 'PurchaseRequested'
+    and sale_id = $1
+    and data->>'userId' = $2::text
+    and (transaction_id, position) < ($3::bigint, $4::bigint)
+order by transaction_id desc, position desc
+limit $5
+`
+
+type ListRequestsParams struct {
+	SaleID              int64
+	UserID              string
+	BeforeTransactionID int64
+	BeforePosition      int64
+	MaxRequests         int32
+}
+
+type ListRequestsRow struct {
+	StreamID      uuid.UUID
+	TransactionID int64
+	Position      int64
+}
+
+// A user's requests of a sale, newest first, after a cursor.
+func (q *Queries) ListRequests(ctx context.Context, arg ListRequestsParams) ([]ListRequestsRow, error) {
+	rows, err := q.db.Query(ctx, listRequests,
+		arg.SaleID,
+		arg.UserID,
+		arg.BeforeTransactionID,
+		arg.BeforePosition,
+		arg.MaxRequests,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListRequestsRow
+	for rows.Next() {
+		var i ListRequestsRow
+		if err := rows.Scan(&i.StreamID, &i.TransactionID, &i.Position); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const nextOrderSequences = `-- name: NextOrderSequences :many
 select nextval('order_sequence')::bigint from generate_series(1, $1::integer)
 `

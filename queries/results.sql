@@ -1,5 +1,7 @@
--- name: UpsertPurchaseResults :exec
-insert into purchase_results as r (
+-- name: InsertPurchaseResults :exec
+-- A result never changes. One that is so old that its row may be gone is left out:
+-- what happens to the order later must not bring it back.
+insert into purchase_results (
     request_id, version, sale_id, user_id, quantity, status, reason, order_id,
     existing_request_id, existing_order_id, pay_by, accepted_at, decided_at
 )
@@ -22,11 +24,8 @@ from (
         unnest(@accepted_ats::timestamptz[]) as accepted_at,
         unnest(@decided_ats::timestamptz[]) as decided_at
 ) n
-on conflict (request_id) do update
-set version = excluded.version, status = excluded.status, reason = excluded.reason, order_id = excluded.order_id,
-    existing_request_id = excluded.existing_request_id, existing_order_id = excluded.existing_order_id,
-    pay_by = excluded.pay_by, decided_at = excluded.decided_at
-where r.version < excluded.version;
+where n.decided_at > clock_timestamp() - @retention::interval
+on conflict (request_id) do nothing;
 
 -- name: GetPurchaseResults :many
 select * from purchase_results
@@ -34,21 +33,28 @@ where request_id = any(@request_ids::uuid[]);
 
 -- name: UpsertOrders :exec
 insert into orders as o (
-    order_id, version, request_id, sale_id, user_id, quantity, amount, currency, status, pay_by, created_at
+    order_id, version, request_id, sale_id, user_id, quantity, amount, currency, status, pay_by, created_at,
+    paid_at, ended_at
 )
-select unnest(@order_ids::text[]),
-    unnest(@versions::integer[]),
-    unnest(@request_ids::uuid[]),
-    unnest(@sale_ids::bigint[]),
-    unnest(@user_ids::text[]),
-    unnest(@quantities::bigint[]),
-    unnest(@amounts::bigint[]),
-    unnest(@currencies::text[]),
-    unnest(@statuses::text[]),
-    unnest(@pay_bys::timestamptz[]),
-    unnest(@created_ats::timestamptz[])
+select n.order_id, n.version, n.request_id, n.sale_id, n.user_id, n.quantity, n.amount, n.currency, n.status, n.pay_by, n.created_at,
+    nullif(n.paid_at, 'epoch'), nullif(n.ended_at, 'epoch')
+from (
+    select unnest(@order_ids::text[]) as order_id,
+        unnest(@versions::integer[]) as version,
+        unnest(@request_ids::uuid[]) as request_id,
+        unnest(@sale_ids::bigint[]) as sale_id,
+        unnest(@user_ids::text[]) as user_id,
+        unnest(@quantities::bigint[]) as quantity,
+        unnest(@amounts::bigint[]) as amount,
+        unnest(@currencies::text[]) as currency,
+        unnest(@statuses::text[]) as status,
+        unnest(@pay_bys::timestamptz[]) as pay_by,
+        unnest(@created_ats::timestamptz[]) as created_at,
+        unnest(@paid_ats::timestamptz[]) as paid_at,
+        unnest(@ended_ats::timestamptz[]) as ended_at
+) n
 on conflict (order_id) do update
-set version = excluded.version, status = excluded.status
+set version = excluded.version, status = excluded.status, paid_at = excluded.paid_at, ended_at = excluded.ended_at
 where o.version < excluded.version;
 
 -- name: GetOrder :one
@@ -56,6 +62,16 @@ select sqlc.embed(orders), sales.goods_id
 from orders
 join sales using (sale_id)
 where order_id = @order_id;
+
+-- name: ListOrders :many
+-- A user's orders, newest first, after a cursor.
+select sqlc.embed(orders), sales.goods_id
+from orders
+join sales using (sale_id)
+where user_id = @user_id
+    and (created_at, order_id) < (@before_created_at::timestamptz, @before_order_id::text)
+order by created_at desc, order_id desc
+limit @max_orders;
 
 -- name: KeepPurchaseResults :exec
 select keep_purchase_results(@retention::interval);

@@ -86,68 +86,8 @@ func (q *Queries) GetPurchaseResults(ctx context.Context, requestIds []uuid.UUID
 	return items, nil
 }
 
-const keepPurchaseResults = `-- name: KeepPurchaseResults :exec
-select keep_purchase_results($1::interval)
-`
-
-func (q *Queries) KeepPurchaseResults(ctx context.Context, retention pgtype.Interval) error {
-	_, err := q.db.Exec(ctx, keepPurchaseResults, retention)
-	return err
-}
-
-const upsertOrders = `-- name: UpsertOrders :exec
-insert into orders as o (
-    order_id, version, request_id, sale_id, user_id, quantity, amount, currency, status, pay_by, created_at
-)
-select unnest($1::text[]),
-    unnest($2::integer[]),
-    unnest($3::uuid[]),
-    unnest($4::bigint[]),
-    unnest($5::text[]),
-    unnest($6::bigint[]),
-    unnest($7::bigint[]),
-    unnest($8::text[]),
-    unnest($9::text[]),
-    unnest($10::timestamptz[]),
-    unnest($11::timestamptz[])
-on conflict (order_id) do update
-set version = excluded.version, status = excluded.status
-where o.version < excluded.version
-`
-
-type UpsertOrdersParams struct {
-	OrderIds   []string
-	Versions   []int32
-	RequestIds []uuid.UUID
-	SaleIds    []int64
-	UserIds    []string
-	Quantities []int64
-	Amounts    []int64
-	Currencies []string
-	Statuses   []string
-	PayBys     []time.Time
-	CreatedAts []time.Time
-}
-
-func (q *Queries) UpsertOrders(ctx context.Context, arg UpsertOrdersParams) error {
-	_, err := q.db.Exec(ctx, upsertOrders,
-		arg.OrderIds,
-		arg.Versions,
-		arg.RequestIds,
-		arg.SaleIds,
-		arg.UserIds,
-		arg.Quantities,
-		arg.Amounts,
-		arg.Currencies,
-		arg.Statuses,
-		arg.PayBys,
-		arg.CreatedAts,
-	)
-	return err
-}
-
-const upsertPurchaseResults = `-- name: UpsertPurchaseResults :exec
-insert into purchase_results as r (
+const insertPurchaseResults = `-- name: InsertPurchaseResults :exec
+insert into purchase_results (
     request_id, version, sale_id, user_id, quantity, status, reason, order_id,
     existing_request_id, existing_order_id, pay_by, accepted_at, decided_at
 )
@@ -170,14 +110,11 @@ from (
         unnest($12::timestamptz[]) as accepted_at,
         unnest($13::timestamptz[]) as decided_at
 ) n
-on conflict (request_id) do update
-set version = excluded.version, status = excluded.status, reason = excluded.reason, order_id = excluded.order_id,
-    existing_request_id = excluded.existing_request_id, existing_order_id = excluded.existing_order_id,
-    pay_by = excluded.pay_by, decided_at = excluded.decided_at
-where r.version < excluded.version
+where n.decided_at > clock_timestamp() - $14::interval
+on conflict (request_id) do nothing
 `
 
-type UpsertPurchaseResultsParams struct {
+type InsertPurchaseResultsParams struct {
 	RequestIds         []uuid.UUID
 	Versions           []int32
 	SaleIds            []int64
@@ -191,10 +128,13 @@ type UpsertPurchaseResultsParams struct {
 	PayBys             []time.Time
 	AcceptedAts        []time.Time
 	DecidedAts         []time.Time
+	Retention          pgtype.Interval
 }
 
-func (q *Queries) UpsertPurchaseResults(ctx context.Context, arg UpsertPurchaseResultsParams) error {
-	_, err := q.db.Exec(ctx, upsertPurchaseResults,
+// A result never changes. One that is so old that its row may be gone is left out:
+// what happens to the order later must not bring it back.
+func (q *Queries) InsertPurchaseResults(ctx context.Context, arg InsertPurchaseResultsParams) error {
+	_, err := q.db.Exec(ctx, insertPurchaseResults,
 		arg.RequestIds,
 		arg.Versions,
 		arg.SaleIds,
@@ -208,6 +148,141 @@ func (q *Queries) UpsertPurchaseResults(ctx context.Context, arg UpsertPurchaseR
 		arg.PayBys,
 		arg.AcceptedAts,
 		arg.DecidedAts,
+		arg.Retention,
+	)
+	return err
+}
+
+const keepPurchaseResults = `-- name: KeepPurchaseResults :exec
+select keep_purchase_results($1::interval)
+`
+
+func (q *Queries) KeepPurchaseResults(ctx context.Context, retention pgtype.Interval) error {
+	_, err := q.db.Exec(ctx, keepPurchaseResults, retention)
+	return err
+}
+
+const listOrders = `-- name: ListOrders :many
+select orders.order_id, orders.version, orders.request_id, orders.sale_id, orders.user_id, orders.quantity, orders.amount, orders.currency, orders.status, orders.pay_by, orders.created_at, orders.paid_at, orders.ended_at, sales.goods_id
+from orders
+join sales using (sale_id)
+where user_id = $1
+    and (created_at, order_id) < ($2::timestamptz, $3::text)
+order by created_at desc, order_id desc
+limit $4
+`
+
+type ListOrdersParams struct {
+	UserID          string
+	BeforeCreatedAt time.Time
+	BeforeOrderID   string
+	MaxOrders       int32
+}
+
+type ListOrdersRow struct {
+	Order   Order
+	GoodsID int64
+}
+
+// A user's orders, newest first, after a cursor.
+func (q *Queries) ListOrders(ctx context.Context, arg ListOrdersParams) ([]ListOrdersRow, error) {
+	rows, err := q.db.Query(ctx, listOrders,
+		arg.UserID,
+		arg.BeforeCreatedAt,
+		arg.BeforeOrderID,
+		arg.MaxOrders,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListOrdersRow
+	for rows.Next() {
+		var i ListOrdersRow
+		if err := rows.Scan(
+			&i.Order.OrderID,
+			&i.Order.Version,
+			&i.Order.RequestID,
+			&i.Order.SaleID,
+			&i.Order.UserID,
+			&i.Order.Quantity,
+			&i.Order.Amount,
+			&i.Order.Currency,
+			&i.Order.Status,
+			&i.Order.PayBy,
+			&i.Order.CreatedAt,
+			&i.Order.PaidAt,
+			&i.Order.EndedAt,
+			&i.GoodsID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const upsertOrders = `-- name: UpsertOrders :exec
+insert into orders as o (
+    order_id, version, request_id, sale_id, user_id, quantity, amount, currency, status, pay_by, created_at,
+    paid_at, ended_at
+)
+select n.order_id, n.version, n.request_id, n.sale_id, n.user_id, n.quantity, n.amount, n.currency, n.status, n.pay_by, n.created_at,
+    nullif(n.paid_at, 'epoch'), nullif(n.ended_at, 'epoch')
+from (
+    select unnest($1::text[]) as order_id,
+        unnest($2::integer[]) as version,
+        unnest($3::uuid[]) as request_id,
+        unnest($4::bigint[]) as sale_id,
+        unnest($5::text[]) as user_id,
+        unnest($6::bigint[]) as quantity,
+        unnest($7::bigint[]) as amount,
+        unnest($8::text[]) as currency,
+        unnest($9::text[]) as status,
+        unnest($10::timestamptz[]) as pay_by,
+        unnest($11::timestamptz[]) as created_at,
+        unnest($12::timestamptz[]) as paid_at,
+        unnest($13::timestamptz[]) as ended_at
+) n
+on conflict (order_id) do update
+set version = excluded.version, status = excluded.status, paid_at = excluded.paid_at, ended_at = excluded.ended_at
+where o.version < excluded.version
+`
+
+type UpsertOrdersParams struct {
+	OrderIds   []string
+	Versions   []int32
+	RequestIds []uuid.UUID
+	SaleIds    []int64
+	UserIds    []string
+	Quantities []int64
+	Amounts    []int64
+	Currencies []string
+	Statuses   []string
+	PayBys     []time.Time
+	CreatedAts []time.Time
+	PaidAts    []time.Time
+	EndedAts   []time.Time
+}
+
+func (q *Queries) UpsertOrders(ctx context.Context, arg UpsertOrdersParams) error {
+	_, err := q.db.Exec(ctx, upsertOrders,
+		arg.OrderIds,
+		arg.Versions,
+		arg.RequestIds,
+		arg.SaleIds,
+		arg.UserIds,
+		arg.Quantities,
+		arg.Amounts,
+		arg.Currencies,
+		arg.Statuses,
+		arg.PayBys,
+		arg.CreatedAts,
+		arg.PaidAts,
+		arg.EndedAts,
 	)
 	return err
 }

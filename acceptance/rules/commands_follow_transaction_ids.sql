@@ -1,5 +1,5 @@
--- A command takes the sale's lock before it gets a transaction ID, as a decision does:
--- in the order of transaction IDs both are in the order in which they were made. And a
+-- A command takes the sale's lock before it gets a transaction ID, as decisions and releases do:
+-- in the order of transaction IDs all are in the order in which they were made. And a
 -- command finds the sale as the one before left it.
 select *
 from (
@@ -11,7 +11,7 @@ from (
     from (
         select sale_id, type, version, transaction_id, position, recorded_at, true as by_operator from commands
         union all
-        select sale_id, 'decision', version, transaction_id, position, decided_at, false from decisions
+        select sale_id, 'movement', version, transaction_id, position, recorded_at, false from movements
     ) deeds
     window
         earlier as (partition by sale_id order by transaction_id, position),

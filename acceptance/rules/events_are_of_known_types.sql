@@ -2,8 +2,20 @@
 select type, count(*)
 from events
 where type not in (
-    'PurchaseConfirmed', 'PurchaseRejected', 'PurchaseRequested',
-    'SaleClosed', 'SalePaused', 'SaleRescheduled', 'SaleResumed', 'SaleScheduled',
-    'StockAdded', 'StockRemoved'
-)
+        'OrderCancelled',
+        'OrderExpired',
+        'OrderPaid',
+        'OrderRefunded',
+        'PurchaseConfirmed',
+        'PurchaseRejected',
+        'PurchaseRequested',
+        'PurchasesTurnedAway',
+        'SaleClosed',
+        'SalePaused',
+        'SaleRescheduled',
+        'SaleResumed',
+        'SaleScheduled',
+        'StockAdded',
+        'StockRemoved'
+    )
 group by type

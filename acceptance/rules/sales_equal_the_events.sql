@@ -1,5 +1,5 @@
 -- A sale's row shows its terms, its pauses and the units that are free. Its revision
--- has grown with every transaction that decided or carried out a command.
+-- has grown with every transaction that decided, released or carried out a command.
 with expected as (
     select
         t.sale_id,
@@ -8,7 +8,7 @@ with expected as (
         t.price,
         t.currency,
         t.stock,
-        t.stock - coalesce(d.sold, 0) as available,
+        t.stock - coalesce(m.sold, 0) as available,
         t.per_user_limit,
         t.opens_at,
         t.closes_at,
@@ -16,13 +16,13 @@ with expected as (
         coalesce(p.paused_at, '{}') as paused_at,
         coalesce(p.resumed_at, '{}') as resumed_at,
         (extract(epoch from t.payment_timeout) * 1e6)::bigint as payment_timeout_us,
-        coalesce(d.transactions, 0) + coalesce(c.transactions, 0) as transactions
+        coalesce(m.transactions, 0) + coalesce(c.transactions, 0) as transactions
     from terms t
     left join (
-        select sale_id, sum(units) as sold, count(distinct transaction_id) as transactions
-        from decisions
+        select sale_id, sum(sold) as sold, count(distinct transaction_id) as transactions
+        from movements
         group by sale_id
-    ) d using (sale_id)
+    ) m using (sale_id)
     left join (
         select sale_id, count(distinct transaction_id) as transactions
         from commands

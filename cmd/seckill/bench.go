@@ -21,8 +21,9 @@ type BenchCmd struct {
 	Warmup       time.Duration `default:"2s" help:"How long to load before measuring."`
 	Duration     time.Duration `default:"8s" help:"How long to measure each closed loop."`
 	Lone         int           `default:"300" help:"How many purchases to make one by one."`
-	OpenDuration time.Duration `default:"4s" help:"How long to measure the open loop."`
-	Limit        time.Duration `default:"9m30s" help:"How long all of it may take; rounds that do not fit are left out."`
+	OpenDuration time.Duration `default:"4s" help:"How long to measure the open loop, and the overload."`
+	AskDuration  time.Duration `default:"3s" help:"How long to measure the door of a sold-out sale, and polls."`
+	Limit        time.Duration `default:"14m" help:"How long all of it may take; rounds that do not fit are left out."`
 	Out          string        `help:"Write the table into this file too." placeholder:"FILE" type:"path"`
 }
 
@@ -49,9 +50,9 @@ func (c *BenchCmd) Run(ctx context.Context) (err error) {
 
 	result, err := bench.Run(ctx, bench.Config{
 		Contenders: []bench.Contender{
-			{Name: "service", Start: database.serve("")},
+			{Name: "service", Start: database.serve(""), Asks: true, Stress: true},
 			{Name: "one at a time", Start: database.serve("1")},
-			{Name: "no-op", Start: func(ctx context.Context) (*bench.Server, error) { return startChild(ctx, "noop") }},
+			{Name: "no-op", Start: func(ctx context.Context) (*bench.Server, error) { return startChild(ctx, "noop") }, Asks: true},
 		},
 		Rounds:       c.Rounds,
 		Buyers:       c.Buyers,
@@ -59,6 +60,7 @@ func (c *BenchCmd) Run(ctx context.Context) (err error) {
 		Duration:     c.Duration,
 		Pause:        idlePause,
 		Lone:         c.Lone,
+		AskDuration:  c.AskDuration,
 		OpenWarmup:   openWarmup,
 		OpenDuration: c.OpenDuration,
 		Limit:        c.Limit - time.Since(start),
@@ -100,8 +102,8 @@ func (c *BenchCmd) describe(w io.Writer, result *bench.Result, postgresVersion, 
 	if busy != "" {
 		fmt.Fprintf(w, "; load average before: %s", busy)
 	}
-	fmt.Fprintf(w, ".\n\n`seckill bench --rounds %d --buyers %s --warmup %v --duration %v --lone %d --open-duration %v`",
-		c.Rounds, strings.Trim(strings.ReplaceAll(fmt.Sprint(c.Buyers), " ", ","), "[]"), c.Warmup, c.Duration, c.Lone, c.OpenDuration)
+	fmt.Fprintf(w, ".\n\n`seckill bench --rounds %d --buyers %s --warmup %v --duration %v --lone %d --open-duration %v --ask-duration %v`",
+		c.Rounds, strings.Trim(strings.ReplaceAll(fmt.Sprint(c.Buyers), " ", ","), "[]"), c.Warmup, c.Duration, c.Lone, c.OpenDuration, c.AskDuration)
 	if missing := result.Planned - len(result.Rounds); missing > 0 {
 		fmt.Fprintf(w, " (%d of %d rounds; the rest did not fit into %v)", len(result.Rounds), result.Planned, c.Limit)
 	}
@@ -110,7 +112,8 @@ func (c *BenchCmd) describe(w io.Writer, result *bench.Result, postgresVersion, 
 Each server is a process of its own, the generator another, Postgres more; all share the machine's cores.
 *service* runs with its defaults, *one at a time* with SECKILL_MAX_BATCH=1: one job and one transaction per purchase.
 *no-op* answers the same requests without doing anything. Every purchase of a closed loop is followed to its result by
-long poll before its buyer makes the next; the open loop follows by SSE, and its times count from when a purchase was due.
+long poll before its buyer makes the next; the open loop follows by SSE, and its times count from when a purchase was due. In the
+overload nobody follows: how much is decided, and how old the oldest undecided purchase gets, the server says itself (`+"`/metrics`"+`).
 
 `)
 }

@@ -67,7 +67,9 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 		return err
 	}
 	store := eventstore.New(projections.Results{}, projections.Orders{})
-	worker := purchasing.NewDecideWorker(n.pools.Decide, store, config.maxBatch, logger)
+	registry := newRegistry()
+	metrics, edge := purchasing.NewMetrics(registry), http.NewMetrics(registry)
+	worker := purchasing.NewDecideWorker(n.pools.Decide, store, config.maxBatch, metrics, logger)
 	n.river, err = purchasing.NewRiver(n.pools.River, clientID(), worker, slog.New(quietHandler{logger.Handler()}))
 	if err != nil {
 		return err
@@ -77,21 +79,37 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 		return err
 	}
 	board := purchasing.NewBoard(n.pools.Read, logger)
-	hub := http.NewHub(n.pools.Read, projections.NewPurchases(store), logger)
+	backlog := purchasing.NewBacklog(n.pools.Read, logger)
+	door := purchasing.NewDoor(n.pools.Intake, store, logger)
+	purchases := projections.NewPurchases(store)
+	hub := http.NewHub(n.pools.Read, purchases, edge, logger)
 	saleHub := http.NewSaleHub(n.pools.Read, logger)
 	listener := eventstore.NewListener(n.pools.Read, store, eventstore.Followers{hub, board, saleHub}, logger)
-	n.intake = purchasing.NewIntake(n.pools.Intake, store, n.river, board, config.maxBatch, logger)
+	n.intake = purchasing.NewIntake(purchasing.IntakeConfig{
+		Backlog:  backlog,
+		Board:    board,
+		Door:     door,
+		Logger:   logger,
+		MaxBatch: config.maxBatch,
+		Metrics:  metrics,
+		Pool:     n.pools.Intake,
+		River:    n.river,
+		Store:    store,
+	})
+	registerNode(registry, backlog, listener, n.pools)
 	n.sales = purchasing.NewSales(n.pools.Intake, store)
 	n.server, err = http.NewServer(http.Config{
-		Hub:      hub,
-		Intake:   n.intake,
-		Listener: listener,
-		Logger:   logger,
-		Read:     n.pools.Read,
-		SaleHub:  saleHub,
-		Sales:    n.sales,
-		Secret:   secret,
-		Version:  version,
+		Hub:       hub,
+		Intake:    n.intake,
+		Listener:  listener,
+		Logger:    logger,
+		Orders:    purchasing.NewOrders(n.pools.Orders, store),
+		Purchases: purchases,
+		Read:      n.pools.Read,
+		SaleHub:   saleHub,
+		Sales:     n.sales,
+		Secret:    secret,
+		Version:   version,
 	})
 	if err != nil {
 		return err
@@ -102,7 +120,10 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 	loopCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	n.stopLoop = stop
 	for _, loop := range []func(context.Context){
+		backlog.Run,
 		board.Run,
+		door.Run,
+		purchasing.NewExpiry(n.pools.Expiry, store, logger).Run,
 		hub.Run,
 		saleHub.Run,
 		func(ctx context.Context) { _ = listener.Run(ctx) }, // it only ends with the context

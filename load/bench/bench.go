@@ -15,6 +15,10 @@ type Contender struct {
 	// Start starts a fresh server, ready to be used. It stops by itself when the
 	// context ends.
 	Start func(context.Context) (*Server, error)
+	// Asks: how fast it refuses at the door and answers polls is measured too.
+	Asks bool
+	// Stress: what many sales at once and an overload do to it is measured too.
+	Stress bool
 }
 
 // Server is a server for one turn.
@@ -37,8 +41,10 @@ type Config struct {
 
 	Lone int // purchases one by one on an idle server
 
+	AskDuration time.Duration // of the door and the polls, each
+
 	OpenWarmup   time.Duration
-	OpenDuration time.Duration // of the open loop, at half of what the closed loops reached
+	OpenDuration time.Duration // of the open loop, at half of what the closed loops reached, and of the overload
 
 	// Limit bounds the whole. A round that could not end within it is not begun,
 	// and one that does not is left out.
@@ -62,6 +68,12 @@ type Turn struct {
 	Closed []*load.Report // by Config.Buyers
 	Lone   *load.Report
 	Open   *load.Report
+
+	// What only some contenders are asked for; zero for the others.
+	Door  float64 // purchases of a sold-out sale answered per second
+	Polls float64 // reads of a decided purchase answered per second
+	Many  *load.Report
+	Over  *Overload
 }
 
 // Run holds the rounds. The result has those that are complete, also where there
@@ -110,7 +122,7 @@ func (c *Config) round(ctx context.Context, number int) ([]*Turn, error) {
 		if err != nil {
 			return nil, fmt.Errorf("start %s: %w", contender.Name, err)
 		}
-		turns[i], err = c.turn(ctx, server)
+		turns[i], err = c.turn(ctx, contender, server)
 		if err := errors.Join(err, server.Stop()); err != nil {
 			return nil, fmt.Errorf("%s: %w", contender.Name, err)
 		}

@@ -43,8 +43,10 @@ func (r *Result) WriteTable(w io.Writer) error {
 		r.median("%.0f", func(t *Turn) float64 { return open(t).AcceptedPerSecond }),
 	})
 	rows = append(rows, r.latencyRows(open)...)
+	rows = append(rows, row{"of which late to send, p99, ms", r.median("%.2f", func(t *Turn) float64 { return open(t).Lag.P99 })})
+	rows = append(rows, r.askRows(last)...)
+	rows = append(rows, r.stressRows()...)
 	rows = append(rows,
-		row{"of which late to send, p99, ms", r.median("%.2f", func(t *Turn) float64 { return open(t).Lag.P99 })},
 		row{"**most memory**, MB", r.median("%.0f", memory)},
 		row{"**errors**", r.total(countErrors)},
 		row{"**broken rules**", r.total(countBroken)},
@@ -62,6 +64,52 @@ func (r *Result) WriteTable(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+// askRows are about what needs no decision.
+func (r *Result) askRows(last int) []row {
+	door := func(t *Turn) float64 { return t.Door }
+	polls := func(t *Turn) float64 { return t.Polls }
+	return []row{
+		{"**at the door** of a sold-out sale, answers/s", r.where(door, r.median("%.0f", door))},
+		{"… of the " + r.Contenders[last], r.where(door, r.ratio(door, last))},
+		{"**polls** of a decided purchase, answers/s", r.where(polls, r.median("%.0f", polls))},
+		{"… of the " + r.Contenders[last], r.where(polls, r.ratio(polls, last))},
+	}
+}
+
+// stressRows are about many sales, and about more purchases than can be decided.
+func (r *Result) stressRows() []row {
+	stressed := func(t *Turn) float64 {
+		if t.Many == nil {
+			return 0
+		}
+		return 1
+	}
+	largest := len(r.Buyers) - 1
+	many := func(t *Turn) float64 { return t.Many.ToldPerSecond }
+	decided := func(t *Turn) float64 { return t.Over.DecidedPerSecond }
+	rows := []row{
+		{fmt.Sprintf("**%d sales at once**, told/s", manySales), r.spread(many)},
+		{"… of one sale with as many buyers", r.median("%.2f", func(t *Turn) float64 { return many(t) / t.Closed[largest].ToldPerSecond })},
+		{fmt.Sprintf("**overload**, %d times its most: decided/s", overload), r.spread(decided)},
+		{"… of its most", r.median("%.2f", func(t *Turn) float64 { return decided(t) * overload / t.Over.Offered })},
+		{"… age of the oldest undecided, most, s", r.median("%.2f", func(t *Turn) float64 { return t.Over.OldestSeconds })},
+	}
+	for i := range rows {
+		rows[i].cell = r.where(stressed, rows[i].cell)
+	}
+	return rows
+}
+
+// where leaves the cells empty of contenders that have no such figure.
+func (r *Result) where(of figure, cell func(int) string) func(int) string {
+	return func(contender int) string {
+		if median(r.values(contender, of)) == 0 {
+			return ""
+		}
+		return cell(contender)
+	}
 }
 
 func (r *Result) latencyRows(of func(*Turn) *load.Report) []row {
@@ -171,7 +219,11 @@ func countErrors(t *Turn) float64 {
 
 func countBroken(t *Turn) float64 {
 	sum := 0
-	for _, report := range t.reports() {
+	reports := t.reports()
+	if t.Over != nil {
+		reports = append(reports, t.Over.Report)
+	}
+	for _, report := range reports {
 		for _, rule := range report.Rules {
 			sum += rule.Broken
 		}

@@ -18,6 +18,9 @@ let sale;
 // service has accepted it; `retrying` while it cannot be reached; `error` where the press failed without being decided.
 let outcome = { state: 'idle' };
 
+// How many units each buyer is known to hold.
+const held = new Map();
+
 // Before this moment (by performance.now()) the service does not want to hear from this buyer again.
 let holdOff = 0;
 
@@ -118,10 +121,20 @@ async function carry(current) {
 
   try {
     const purchase = await press.carry(current, (progress) => become({ state: 'processing', ...progress }));
+    learn(current.userId, purchase);
     become({ purchase, state: purchase.status });
   } catch (error) {
     holdOff = performance.now() + (error.retryAfter ?? 0);
     become({ error, state: 'failed' });
+  }
+}
+
+// A press is for one unit. Who may not have one more has all, wherever they were bought.
+function learn(userId, { reason, status }) {
+  if (status === 'succeeded') {
+    held.set(userId, (held.get(userId) ?? 0) + 1);
+  } else if (reason === 'limit_exceeded') {
+    held.set(userId, sale.perUserLimit);
   }
 }
 
@@ -156,5 +169,5 @@ function drawTick() {
   const wait = Math.ceil(Math.max(0, holdOff - performance.now()) / 1000);
 
   view.drawClock(sale, phase, now);
-  view.drawButton(phase, outcome, wait);
+  view.drawButton(phase, outcome, { full: held.get(name.value.trim()) >= sale.perUserLimit, wait });
 }

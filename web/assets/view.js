@@ -60,14 +60,17 @@ export function drawClock(sale, phase, now) {
   }
 }
 
-/** Draws the button and the line below it; wait is how many seconds the service has asked this buyer to hold off. */
-export function drawButton(phase, outcome, wait) {
+/**
+ * Draws the button and the line below it; full is whether the buyer has as many units as they may have, wait how many seconds
+ * the service has asked them to hold off.
+ */
+export function drawButton(phase, outcome, { full, wait }) {
   const busy = outcome.state === 'processing';
   const waits = phase === 'open' && wait > 0;
   const has = outcome.purchase?.orderId || outcome.purchase?.existingOrderId;
 
   // While busy the button keeps the keyboard's focus, which a disabled one would lose.
-  $('buy').disabled = !busy && (phase !== 'open' || waits);
+  $('buy').disabled = !busy && (phase !== 'open' || waits || full);
   $('buy').setAttribute('aria-disabled', busy);
   $('buy').dataset.look = has ? 'quiet' : 'loud';
   $('buyer').readOnly = busy;
@@ -75,6 +78,8 @@ export function drawButton(phase, outcome, wait) {
   let label = `buy.${phase}`;
   if (busy) {
     label = 'buy.processing';
+  } else if (full) {
+    label = 'buy.bought';
   } else if (waits) {
     label = 'buy.wait';
   } else if (phase === 'open' && outcome.state !== 'idle') {
@@ -82,7 +87,7 @@ export function drawButton(phase, outcome, wait) {
   }
   text('buy-label', t(label, { n: wait }));
   text('hint', t(`hint.${phase}`));
-  $('hint').hidden = phase === 'open' && outcome.state !== 'idle';
+  $('hint').hidden = full || (phase === 'open' && outcome.state !== 'idle');
 }
 
 /** Draws how the buyer's press stands: `{state}` with what is known about it, see page.js. */
