@@ -67,6 +67,7 @@ var atTheDoor = map[string]int{
 	"quantity_over_limit": http.StatusUnprocessableEntity,
 	"sale_closed":         http.StatusConflict,
 	"sale_not_open":       http.StatusConflict,
+	"sale_paused":         http.StatusConflict,
 	"sold_out":            http.StatusConflict,
 }
 

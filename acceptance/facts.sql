@@ -1,21 +1,75 @@
 -- What the rules are about: the events, laid out, and what the buyers sent and
 -- were told. Nothing here is taken from the service's own queries.
 
--- The terms of each sale.
-create temp table terms on commit drop as
+-- What an operator did to each sale after it was scheduled.
+create temp table commands on commit drop as
 select
     sale_id,
-    (data->>'goodsId')::bigint as goods_id,
-    data->>'name' as name,
-    (data->>'price')::bigint as price,
-    data->>'currency' as currency,
-    (data->>'stock')::bigint as stock,
-    (data->>'perUserLimit')::integer as per_user_limit,
+    type,
+    recorded_at,
+    transaction_id,
+    position,
+    version,
+    case type when 'StockAdded' then 1 when 'StockRemoved' then -1 else 0 end * coalesce((data->>'quantity')::bigint, 0) as units,
+    (data->>'opensAt')::timestamptz as opens_at,
+    (data->>'closesAt')::timestamptz as closes_at
+from events
+where type in ('SalePaused', 'SaleResumed', 'SaleClosed', 'StockAdded', 'StockRemoved', 'SaleRescheduled');
+
+-- The terms of each sale as they are in the end. A window can be moved only so that
+-- no moment that has passed is judged anew, so the last one judges all requests.
+create temp table terms on commit drop as
+select
+    s.sale_id,
+    (s.data->>'goodsId')::bigint as goods_id,
+    s.data->>'name' as name,
+    (s.data->>'price')::bigint as price,
+    s.data->>'currency' as currency,
+    (s.data->>'stock')::bigint as planned_stock,
+    (s.data->>'stock')::bigint + coalesce(c.units, 0) as stock,
+    (s.data->>'perUserLimit')::integer as per_user_limit,
+    coalesce(moved.opens_at, (s.data->>'opensAt')::timestamptz) as opens_at,
+    coalesce(moved.closes_at, (s.data->>'closesAt')::timestamptz) as closes_at,
+    c.closed_at,
+    (s.data->>'paymentTimeout')::interval as payment_timeout
+from events s
+left join (
+    select sale_id, sum(units)::bigint as units, min(recorded_at) filter (where type = 'SaleClosed') as closed_at
+    from commands
+    group by sale_id
+) c using (sale_id)
+left join (
+    select distinct on (sale_id) sale_id, opens_at, closes_at
+    from commands
+    where type = 'SaleRescheduled'
+    order by sale_id, version desc
+) moved using (sale_id)
+where s.type = 'SaleScheduled';
+
+-- Which window each sale had when; until is null for the last one.
+create temp table windows on commit drop as
+select
+    sale_id,
     (data->>'opensAt')::timestamptz as opens_at,
     (data->>'closesAt')::timestamptz as closes_at,
-    (data->>'paymentTimeout')::interval as payment_timeout
+    recorded_at as since,
+    lead(recorded_at) over (partition by sale_id order by version) as until
 from events
-where type = 'SaleScheduled';
+where type in ('SaleScheduled', 'SaleRescheduled');
+
+-- When each sale was paused; until is null for a pause that was never ended.
+create temp table pauses on commit drop as
+select sale_id, since, until
+from (
+    select
+        sale_id,
+        type,
+        recorded_at as since,
+        lead(recorded_at) over (partition by sale_id order by version) as until
+    from commands
+    where type in ('SalePaused', 'SaleResumed')
+) turns
+where type = 'SalePaused';
 
 -- What was accepted.
 create temp table requests on commit drop as

@@ -36,6 +36,18 @@ func Decode(eventType string, data []byte) Event {
 		return decode[OrderRefunded](data)
 	case "SaleScheduled":
 		return decode[SaleScheduled](data)
+	case "SaleRescheduled":
+		return decode[SaleRescheduled](data)
+	case "SalePaused":
+		return decode[SalePaused](data)
+	case "SaleResumed":
+		return decode[SaleResumed](data)
+	case "SaleClosed":
+		return decode[SaleClosed](data)
+	case "StockAdded":
+		return decode[StockAdded](data)
+	case "StockRemoved":
+		return decode[StockRemoved](data)
 	default:
 		return Unreadable{Type: eventType, Err: errUnknownType}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
@@ -115,7 +116,7 @@ func TestSale_Decide_RejectionChangesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		for _, d := range decideAny(t) {
-			if !d.confirmed() && (d.saleAfter != d.saleBefore || d.heldAfter != d.heldBefore) {
+			if !d.confirmed() && (!cmp.Equal(d.saleAfter, d.saleBefore) || d.heldAfter != d.heldBefore) {
 				t.Fatalf("%+v changed the sale or what the buyer holds:\nbefore %+v %+v\nafter  %+v %+v",
 					d.outcome, d.saleBefore, d.heldBefore, d.saleAfter, d.heldAfter)
 			}

@@ -18,6 +18,7 @@ const (
 	ReasonLimitExceeded Reason = "limit_exceeded"
 	ReasonSaleClosed    Reason = "sale_closed"
 	ReasonSaleNotOpen   Reason = "sale_not_open"
+	ReasonSalePaused    Reason = "sale_paused"
 	ReasonSoldOut       Reason = "sold_out"
 )
 

@@ -26,10 +26,14 @@ func fieldsOf(t *testing.T, eventType string) map[string]json.RawMessage {
 	return fields
 }
 
-// An event that lacks what it is about is no event of nothing to nobody.
+// An event that lacks what it is about is no event of nothing to nobody. Some are
+// about nothing but the sale.
 func TestDecode_Nothing(t *testing.T) {
 	t.Parallel()
 	for name := range stored {
+		if len(fieldsOf(t, name)) == 0 {
+			continue
+		}
 		for _, data := range []string{`null`, `{}`} {
 			if event, ok := domain.Decode(name, []byte(data)).(domain.Unreadable); !ok || event.Type != name || event.Err == nil {
 				t.Errorf("%s of %s: got %+v, want Unreadable", name, data, domain.Decode(name, []byte(data)))

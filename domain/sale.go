@@ -22,10 +22,11 @@ type SaleStatus string
 
 // The statuses of a sale. The first that fits, in this order, is its status.
 const (
-	SaleClosed   SaleStatus = "closed"
-	SaleUpcoming SaleStatus = "scheduled"
-	SaleSoldOut  SaleStatus = "sold_out"
-	SaleOpen     SaleStatus = "open"
+	SaleStatusClosed    SaleStatus = "closed" // by hand or because its time is over
+	SaleStatusScheduled SaleStatus = "scheduled"
+	SaleStatusPaused    SaleStatus = "paused"
+	SaleStatusSoldOut   SaleStatus = "sold_out"
+	SaleStatusOpen      SaleStatus = "open"
 )
 
 // SaleScheduled begins the stream of a sale.
@@ -57,6 +58,8 @@ type Sale struct {
 	PerUserLimit   int
 	OpensAt        time.Time
 	ClosesAt       time.Time
+	ClosedAt       time.Time // when it was closed by hand, or zero
+	Pauses         []Pause   // in order; only the last one may be going on
 	PaymentTimeout time.Duration
 }
 
@@ -125,25 +128,32 @@ func isCurrency(code string) bool {
 // Status is the sale's status at a moment of the database's clock.
 func (s Sale) Status(now time.Time) SaleStatus {
 	switch {
-	case !now.Before(s.ClosesAt):
-		return SaleClosed
+	case s.over(now):
+		return SaleStatusClosed
 	case now.Before(s.OpensAt):
-		return SaleUpcoming
+		return SaleStatusScheduled
+	case s.paused():
+		return SaleStatusPaused
 	case s.Available == 0:
-		return SaleSoldOut
+		return SaleStatusSoldOut
 	default:
-		return SaleOpen
+		return SaleStatusOpen
 	}
 }
+
+// over reports whether the sale has ended, by hand or because its time is over.
+func (s Sale) over(now time.Time) bool { return !s.ClosedAt.IsZero() || !now.Before(s.ClosesAt) }
 
 // Refusal is the reason for which a request accepted at that moment could not
 // be served by any stock, or "" if the sale was on at that moment.
 func (s Sale) Refusal(acceptedAt time.Time) Reason {
 	switch {
-	case !acceptedAt.Before(s.ClosesAt):
+	case !acceptedAt.Before(s.ClosesAt), !s.ClosedAt.IsZero() && !acceptedAt.Before(s.ClosedAt):
 		return ReasonSaleClosed
 	case acceptedAt.Before(s.OpensAt):
 		return ReasonSaleNotOpen
+	case s.pausedAt(acceptedAt):
+		return ReasonSalePaused
 	default:
 		return ""
 	}
@@ -151,8 +161,8 @@ func (s Sale) Refusal(acceptedAt time.Time) Reason {
 
 // Decide decides one purchase against the sale as it stands, given what its
 // buyer holds already, the number that an order would get and the time of the
-// decision. The window is judged by when the request was accepted. The result is
-// a PurchaseConfirmed or a PurchaseRejected; the caller applies it before it
+// decision. The window and the pauses are judged by when the request was accepted.
+// The result is a PurchaseConfirmed or a PurchaseRejected; the caller applies it before it
 // decides the next one.
 func (s Sale) Decide(p Purchase, held Holding, orderID string, now time.Time) Event {
 	if p.Quantity < 1 || p.Quantity > MaxPerUserLimit {

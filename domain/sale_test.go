@@ -130,14 +130,14 @@ func TestSale_Status(t *testing.T) {
 		available int64
 		want      domain.SaleStatus
 	}{
-		"BeforeItOpens":            {opensAt.Add(-time.Microsecond), 1, domain.SaleUpcoming},
-		"BeforeItOpensWithoutUnit": {opensAt.Add(-time.Microsecond), 0, domain.SaleUpcoming},
-		"AsItOpens":                {opensAt, 1, domain.SaleOpen},
-		"LastUnitIsFree":           {during, 1, domain.SaleOpen},
-		"NoneIsFree":               {during, 0, domain.SaleSoldOut},
-		"LastMoment":               {closesAt.Add(-time.Microsecond), 1, domain.SaleOpen},
-		"AsItCloses":               {closesAt, 1, domain.SaleClosed},
-		"ClosedWithoutUnit":        {closesAt, 0, domain.SaleClosed},
+		"BeforeItOpens":            {opensAt.Add(-time.Microsecond), 1, domain.SaleStatusScheduled},
+		"BeforeItOpensWithoutUnit": {opensAt.Add(-time.Microsecond), 0, domain.SaleStatusScheduled},
+		"AsItOpens":                {opensAt, 1, domain.SaleStatusOpen},
+		"LastUnitIsFree":           {during, 1, domain.SaleStatusOpen},
+		"NoneIsFree":               {during, 0, domain.SaleStatusSoldOut},
+		"LastMoment":               {closesAt.Add(-time.Microsecond), 1, domain.SaleStatusOpen},
+		"AsItCloses":               {closesAt, 1, domain.SaleStatusClosed},
+		"ClosedWithoutUnit":        {closesAt, 0, domain.SaleStatusClosed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -40,6 +40,23 @@ type Follower interface {
 	Connected()
 }
 
+// Followers are told one after the other.
+type Followers []Follower
+
+// Committed implements Follower.
+func (f Followers) Committed(events []Event) {
+	for _, follower := range f {
+		follower.Committed(events)
+	}
+}
+
+// Connected implements Follower.
+func (f Followers) Connected() {
+	for _, follower := range f {
+		follower.Connected()
+	}
+}
+
 // Listener hears of commits through LISTEN on a connection of its own, which
 // must be direct or session-pooled. A notice is a hint that can be lost; whoever
 // relies on it also looks for himself, at Connected and from time to time.

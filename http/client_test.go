@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	stdhttp "net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -56,6 +57,12 @@ func (c *client) get(t *testing.T, path string, headers ...string) answer {
 func (c *client) post(t *testing.T, path, body string, headers ...string) answer {
 	t.Helper()
 	return c.do(t, stdhttp.MethodPost, path, body, append([]string{"Content-Type: application/json"}, headers...)...)
+}
+
+// patch is post with another method.
+func (c *client) patch(t *testing.T, path, body string, headers ...string) answer {
+	t.Helper()
+	return c.do(t, stdhttp.MethodPatch, path, body, append([]string{"Content-Type: application/json"}, headers...)...)
 }
 
 // do sends a request and returns the whole answer. A header is "Name: value"; the
@@ -109,6 +116,9 @@ var internalWords = []string{
 	"sql", "strconv", "unmarshal",
 }
 
+// refusalID is a signed request ID, in which any word can come up by chance.
+var refusalID = regexp.MustCompile(`refused-[\w-]+`)
+
 // check returns an error unless the answer is as the API's description says, and
 // as every answer has to be.
 func (c *client) check(method, path string, a answer) error {
@@ -119,8 +129,9 @@ func (c *client) check(method, path string, a answer) error {
 	if operation == nil {
 		return nil // the pages, or an address that does not exist
 	}
+	said := refusalID.ReplaceAll(a.body, nil)
 	for _, word := range internalWords {
-		if bytes.Contains(a.body, []byte(word)) {
+		if bytes.Contains(said, []byte(word)) {
 			return fmt.Errorf("the word %q is not for clients", word)
 		}
 	}
@@ -177,6 +188,8 @@ func findOperation(doc *huma.OpenAPI, method, path string) *huma.Operation {
 			return item.Get
 		case stdhttp.MethodPost:
 			return item.Post
+		case stdhttp.MethodPatch:
+			return item.Patch
 		}
 	}
 	return nil

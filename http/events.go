@@ -58,10 +58,7 @@ func exampleStream() string {
 
 func (s *Server) followPurchase(ctx context.Context, in *purchaseEventsInput) (*huma.StreamResponse, error) {
 	if seen, err := strconv.Atoi(in.LastEventID); err == nil && seen >= resultEventID {
-		return &huma.StreamResponse{Body: func(ctx huma.Context) {
-			ctx.SetHeader("Cache-Control", "no-store")
-			ctx.SetStatus(http.StatusNoContent)
-		}}, nil
+		return nothingMore(), nil
 	}
 	t := tongueOf(in.AcceptLanguage)
 	if purchase, ok := s.refused(in.RequestID); ok {
@@ -90,6 +87,15 @@ func (s *Server) followPurchase(ctx context.Context, in *purchaseEventsInput) (*
 		defer s.Hub.metrics.subscribed(bySSE)()
 		answer.Body(ctx)
 	}}, nil
+}
+
+// nothingMore is the answer to a client that has seen the last event: EventSource
+// then stops.
+func nothingMore() *huma.StreamResponse {
+	return &huma.StreamResponse{Body: func(ctx huma.Context) {
+		ctx.SetHeader("Cache-Control", "no-store")
+		ctx.SetStatus(http.StatusNoContent)
+	}}
 }
 
 // untilDecided keeps the stream alive until there is a result to send, the client

@@ -31,7 +31,13 @@ type event map[string]string
 // follow opens the stream of a request, which ends with the context or the test.
 func (c *client) follow(ctx context.Context, t *testing.T, requestID string, headers ...string) *stream {
 	t.Helper()
-	response, err := c.send(ctx, stdhttp.MethodGet, "/purchases/"+requestID+"/events", "", headers...)
+	return c.openStream(ctx, t, "/purchases/"+requestID+"/events", headers...)
+}
+
+// openStream opens the stream at an address.
+func (c *client) openStream(ctx context.Context, t *testing.T, path string, headers ...string) *stream {
+	t.Helper()
+	response, err := c.send(ctx, stdhttp.MethodGet, path, "", headers...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,4 +283,29 @@ func lastOf(t *testing.T, a answer) purchase {
 	var p purchase
 	answer{body: body}.into(t, &p)
 	return p
+}
+
+// A stream that has been silent for long ends properly when the server stops: its
+// client comes back to another node instead of seeing a broken connection.
+func TestServer_FollowPurchase_EndsWithTheServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := startMemoryNode(t)
+		s := n.follow(t.Context(), t, n.accept().RequestID.String())
+		if e, ok := s.next(); !ok || e["event"] != "processing" {
+			t.Fatalf("got %v", e)
+		}
+		time.Sleep(10 * time.Second)
+		stopped := make(chan error, 1)
+		go func() { stopped <- n.server.Shutdown(context.Background()) }()
+		if e, ok := s.next(); ok {
+			t.Errorf("the stream goes on with %v", e)
+		}
+		if err := s.lines.Err(); err != nil {
+			t.Errorf("the stream broke off: %v", err)
+		}
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
 }

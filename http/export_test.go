@@ -22,6 +22,16 @@ func (h *Hub) Knows(id uuid.UUID) bool {
 	return ok
 }
 
+// NewSaleHubOf returns a hub of sales that come from elsewhere than a database.
+var NewSaleHubOf = newSaleHub
+
+// Watched is how many sales are watched at this moment.
+func (h *SaleHub) Watched() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.sales)
+}
+
 // ProblemStatuses are the codes of the API with their HTTP statuses.
 func ProblemStatuses() map[string]int {
 	statuses := make(map[string]int, len(problems))

@@ -38,6 +38,7 @@ var reasonMessages = map[domain.Reason][2]string{
 	domain.ReasonLimitExceeded: {"您已抢购过该商品，超出限购数量", "You already have as many as one buyer may have."},
 	domain.ReasonSaleClosed:    {"活动已结束", "The sale is over."},
 	domain.ReasonSaleNotOpen:   {"活动尚未开始", "The sale has not opened yet."},
+	domain.ReasonSalePaused:    {"活动已暂停，恢复后可再抢购", "The sale is paused. Try again when it goes on."},
 	domain.ReasonSoldOut:       {"手慢了，商品已抢完", "Too late: everything is sold."},
 }
 

@@ -50,6 +50,7 @@ func TestServer_Messages(t *testing.T) {
 		"LimitExceeded": domain.PurchaseRejected{Reason: domain.ReasonLimitExceeded},
 		"SaleNotOpen":   domain.PurchaseRejected{Reason: domain.ReasonSaleNotOpen},
 		"SaleClosed":    domain.PurchaseRejected{Reason: domain.ReasonSaleClosed},
+		"SalePaused":    domain.PurchaseRejected{Reason: domain.ReasonSalePaused},
 		"Internal":      domain.PurchaseRejected{Reason: domain.ReasonInternal},
 	}
 	said := make(map[string]string)

@@ -39,13 +39,14 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 type node struct {
 	*client
 
-	hub    *http.Hub
-	intake *purchasing.Intake
-	pools  *postgres.Pools
-	sales  *purchasing.Sales
-	server *http.Server
-	store  *eventstore.Store
-	url    string // of the database
+	hub     *http.Hub
+	intake  *purchasing.Intake
+	pools   *postgres.Pools
+	saleHub *http.SaleHub
+	sales   *purchasing.Sales
+	server  *http.Server
+	store   *eventstore.Store
+	url     string // of the database
 }
 
 // nodeConfig says what a node lacks.
@@ -90,7 +91,8 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 	board := purchasing.NewBoard(pools.Read, quiet())
 	reader := projections.NewPurchases(n.store)
 	n.hub = http.NewHub(pools.Read, reader, metrics, quiet())
-	listener := eventstore.NewListener(pools.Read, n.store, n.hub, quiet())
+	n.saleHub = http.NewSaleHub(pools.Read, quiet())
+	listener := eventstore.NewListener(pools.Read, n.store, eventstore.Followers{n.hub, board, n.saleHub}, quiet())
 	n.intake = purchasing.NewIntake(purchasing.IntakeConfig{
 		Backlog:  purchasing.NewBacklog(pools.Read, quiet()),
 		Board:    board,
@@ -111,6 +113,7 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 		Orders:    purchasing.NewOrders(pools.Orders, n.store),
 		Purchases: reader,
 		Read:      pools.Read,
+		SaleHub:   n.saleHub,
 		Sales:     n.sales,
 		Secret:    secret,
 		Store:     n.store,
@@ -120,7 +123,7 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 		t.Fatal(err)
 	}
 
-	loops := []func(context.Context){board.Run, n.hub.Run, upkeep.Run}
+	loops := []func(context.Context){board.Run, n.hub.Run, n.saleHub.Run, upkeep.Run}
 	if !config.deaf {
 		loops = append(loops, func(ctx context.Context) { _ = listener.Run(ctx) }) // it only ends with the context
 	}

@@ -70,7 +70,7 @@ func (s *Server) registerPurchases() {
 			Description: "Accepted. Ask the links for the result.",
 			Content:     exampleContent("#/components/schemas/PurchaseBody", examplePurchase(projections.StatusProcessing)),
 		}},
-	}, withBody("sale_not_found", "sale_not_open", "sale_closed", "sold_out", "user_required", "quantity_over_limit",
+	}, withBody("sale_not_found", "sale_not_open", "sale_paused", "sale_closed", "sold_out", "user_required", "quantity_over_limit",
 		"idempotency_key_reused", "overloaded", "unavailable")...), s.requestPurchase)
 
 	huma.Register(s.api, withCodes(huma.Operation{

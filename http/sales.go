@@ -50,6 +50,19 @@ func saleBody(sale projections.Sale) SaleBody {
 	}
 }
 
+// exampleSaleBody illustrates the API's description.
+func exampleSaleBody() SaleBody {
+	opens := time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC)
+	return saleBody(projections.Sale{
+		Sale: domain.Sale{
+			ID: 1001, GoodsID: 1001, Name: "Aurora X1 phone", Price: 199_900, Currency: "CNY", Stock: 300, Available: 287, PerUserLimit: 1,
+			OpensAt: opens, ClosesAt: opens.Add(time.Hour), PaymentTimeout: 15 * time.Minute,
+		},
+		Revision:   14,
+		ServerTime: opens.Add(1500 * time.Millisecond),
+	})
+}
+
 type scheduleInput struct {
 	Traceparent string `header:"Traceparent" hidden:"true"`
 	Body        struct {
@@ -80,8 +93,10 @@ type saleInput struct {
 }
 
 type salesInput struct {
-	Cursor string `query:"cursor" doc:"The next of the answer before." pattern:"^[0-9]{1,18}$" patternDescription:"a cursor"`
-	Limit  int    `query:"limit" default:"20" minimum:"1" maximum:"100"`
+	Status []string `query:"status,explode" enum:"scheduled,open,paused,sold_out,closed" doc:"Only sales in this status; repeat it for several."`
+	Goods  int64    `query:"goodsId" minimum:"1" doc:"Only sales of these goods." example:"1001"`
+	Cursor string   `query:"cursor" doc:"The next of the answer before." pattern:"^[0-9]{1,18}$" patternDescription:"a cursor"`
+	Limit  int      `query:"limit" default:"20" minimum:"1" maximum:"100"`
 }
 
 type salesAnswer struct {
@@ -107,6 +122,7 @@ func (s *Server) registerSales() {
 		Method:      http.MethodGet,
 		Path:        "/sales",
 		Summary:     "The sales",
+		Description: "All of them, or those that the filters leave, page by page.",
 		Tags:        []string{"sales"},
 	}, "invalid_request", "unavailable"), s.listSales)
 	huma.Register(s.api, withCodes(huma.Operation{
@@ -116,6 +132,7 @@ func (s *Server) registerSales() {
 		Summary:     "One sale",
 		Tags:        []string{"sales"},
 	}, "sale_not_found", "unavailable"), s.getSale)
+	s.registerSaleCommands()
 }
 
 // plan is the sale that the operator asks for.
@@ -182,7 +199,11 @@ func (s *Server) listSales(ctx context.Context, in *salesInput) (*salesAnswer, e
 	if in.Cursor != "" {
 		cursor, _ = strconv.ParseInt(in.Cursor, 10, 64) // its pattern fits
 	}
-	sales, next, err := projections.ListSales(ctx, s.Read, cursor, in.Limit)
+	filter := projections.SaleFilter{GoodsID: in.Goods}
+	for _, status := range in.Status {
+		filter.Statuses = append(filter.Statuses, domain.SaleStatus(status))
+	}
+	sales, next, err := projections.ListSales(ctx, s.Read, filter, cursor, in.Limit)
 	if err != nil {
 		return nil, s.internalProblem(ctx, "list sales", err)
 	}

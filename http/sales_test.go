@@ -358,6 +358,13 @@ func TestServer_ListSales_BadInput(t *testing.T) {
 	t.Parallel()
 	n := startIdleNode(t)
 	for query, location := range map[string]string{
+		"status=over":                 "query.status[0]",
+		"status=open,paused":          "query.status[0]",
+		"status=open&status=OPEN":     "query.status[1]",
+		"goodsId=0":                   "query.goodsId",
+		"goodsId=-1":                  "query.goodsId",
+		"goodsId=A-1":                 "query.goodsId",
+		"goodsId=9223372036854775808": "query.goodsId",
 		"limit=0":                     "query.limit",
 		"limit=-1":                    "query.limit",
 		"limit=101":                   "query.limit",

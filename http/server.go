@@ -40,6 +40,7 @@ type Config struct {
 	Orders    *purchasing.Orders
 	Purchases *projections.Purchases
 	Read      *pgxpool.Pool
+	SaleHub   *SaleHub
 	Sales     *purchasing.Sales
 	Secret    []byte // signs the request IDs of refusals, and cursors
 	Store     *eventstore.Store
@@ -76,6 +77,7 @@ func NewServer(config Config) (*Server, error) {
 	s.registerEvents()
 	s.registerSockets()
 	s.registerSales()
+	s.registerSaleEvents()
 	s.registerOrders()
 	s.registerOrderCommands()
 	s.registerRequests()

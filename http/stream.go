@@ -80,7 +80,10 @@ func (s *streams) serve(w http.ResponseWriter, r *http.Request, feed func(ctx co
 	r = r.Clone(ctx)
 	r.URL.RawQuery = "stream=" + id
 	r.Header.Del("Last-Event-ID") // the library would refuse what is not a number
-	s.server.ServeHTTP(&deadlineWriter{ResponseWriter: w, control: http.NewResponseController(w), failed: cancel}, r)
+	control := http.NewResponseController(w)
+	s.server.ServeHTTP(&deadlineWriter{ResponseWriter: w, control: control, failed: cancel}, r)
+	// The end needs a deadline too: that of the last event may have passed long ago.
+	_ = control.SetWriteDeadline(time.Now().Add(streamWriteTimeout))
 	cancel() // lets the library's subscriber leave, which removes the stream
 	feeding.Wait()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,33 +32,85 @@ func GetSale(ctx context.Context, db queries.DBTX, id int64) (Sale, error) {
 	if err != nil {
 		return Sale{}, fmt.Errorf("read sale %d: %w", id, err)
 	}
-	return Sale{Sale: row.Sale.Domain(), Revision: row.Sale.Revision, ServerTime: row.ServerTime}, nil
+	return fromRow(row), nil
+}
+
+// GetSales returns those of the sales that exist, by one query.
+func GetSales(ctx context.Context, db queries.DBTX, ids []int64) ([]Sale, error) {
+	rows, err := queries.New(db).GetSales(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read %d sales: %w", len(ids), err)
+	}
+	return fromRows(rows), nil
+}
+
+// SaleFilter says which sales to list; the zero filter is all of them.
+type SaleFilter struct {
+	GoodsID  int64               // 0 for any
+	Statuses []domain.SaleStatus // none for any
 }
 
 // ListSales returns up to limit sales, newest first, and the cursor for the next
 // ones, or 0 at the end. The first call has the cursor 0.
-func ListSales(ctx context.Context, db queries.DBTX, cursor int64, limit int) ([]Sale, int64, error) {
+func ListSales(ctx context.Context, db queries.DBTX, filter SaleFilter, cursor int64, limit int) ([]Sale, int64, error) {
 	if cursor == 0 {
 		cursor = math.MaxInt64
 	}
-	rows, err := queries.New(db).ListSales(ctx, queries.ListSalesParams{BeforeSaleID: cursor, MaxSales: int32(limit + 1)})
+	sales, err := listSales(ctx, queries.New(db), filter, cursor, int32(limit+1))
 	if err != nil {
 		return nil, 0, fmt.Errorf("list sales: %w", err)
 	}
-	var next int64
-	if len(rows) > limit {
-		rows = rows[:limit]
-		next = rows[limit-1].Sale.SaleID
+	if len(sales) <= limit {
+		return sales, 0, nil
 	}
-	sales := make([]Sale, len(rows))
-	for i, row := range rows {
-		sales[i] = Sale{Sale: row.Sale.Domain(), Revision: row.Sale.Revision, ServerTime: row.ServerTime}
-	}
-	return sales, next, nil
+	return sales[:limit], sales[limit-1].ID, nil
 }
 
-// SaleOfGoods returns the sale that a goods ID means: the one that is on (of
-// several, the one that closes first), else the next, else the last. It returns
+func listSales(ctx context.Context, q *queries.Queries, filter SaleFilter, before int64, limit int32) ([]Sale, error) {
+	statuses := make([]string, len(filter.Statuses))
+	for i, status := range filter.Statuses {
+		statuses[i] = string(status)
+	}
+	switch {
+	case filter.GoodsID != 0:
+		rows, err := q.ListSalesOfGoods(ctx, queries.ListSalesOfGoodsParams{
+			GoodsID: filter.GoodsID, BeforeSaleID: before, Statuses: statuses, MaxSales: limit,
+		})
+		return fromRows(rows), err
+	case len(statuses) > 0 && !slices.Contains(filter.Statuses, domain.SaleStatusClosed):
+		rows, err := q.ListUnfinishedSales(ctx, queries.ListUnfinishedSalesParams{
+			BeforeSaleID: before, Statuses: statuses, MaxSales: limit,
+		})
+		return fromRows(rows), err
+	default:
+		rows, err := q.ListSales(ctx, queries.ListSalesParams{BeforeSaleID: before, Statuses: statuses, MaxSales: limit})
+		return fromRows(rows), err
+	}
+}
+
+// saleRow is the form of every row that shows a sale.
+type saleRow interface {
+	~struct {
+		Sale       queries.Sale
+		ServerTime time.Time
+	}
+}
+
+func fromRow[Row saleRow](row Row) Sale {
+	r := queries.GetSaleRow(row)
+	return Sale{Sale: r.Sale.Domain(), Revision: r.Sale.Revision, ServerTime: r.ServerTime}
+}
+
+func fromRows[Row saleRow](rows []Row) []Sale {
+	sales := make([]Sale, len(rows))
+	for i, row := range rows {
+		sales[i] = fromRow(row)
+	}
+	return sales
+}
+
+// SaleOfGoods returns the sale that a goods ID means: the one that is on, paused or
+// not (of several, the one that closes first), else the next, else the last. It returns
 // ErrNotFound for goods that were never for sale.
 func SaleOfGoods(ctx context.Context, db queries.DBTX, goodsID int64) (int64, error) {
 	id, err := queries.New(db).GetSaleOfGoods(ctx, goodsID)

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"seckill/domain"
+	"seckill/eventstore"
 	"seckill/queries"
 )
 
@@ -19,9 +20,10 @@ const (
 	// boardRefresh is how often the sales that are asked for are read again.
 	boardRefresh = 250 * time.Millisecond
 	// boardTrust is how long what was read may refuse a request at the door for the
-	// time of day, and stockTrust for want of stock, which can come back at any time.
+	// time of day, and stateTrust for want of stock, which can come back at any time,
+	// or for a pause, which can end.
 	boardTrust = 3 * time.Second
-	stockTrust = time.Second
+	stateTrust = time.Second
 	// boardIdle is how long a sale stays on the board that nobody asks for.
 	boardIdle = 5 * time.Minute
 )
@@ -30,15 +32,17 @@ const (
 var ErrSaleNotFound = errors.New("there is no such sale")
 
 // Board is what a node knows of the sales that its callers ask for, so that a
-// purchase does not read its sale from the database. It is used for what cannot be
-// wrong by then: that a sale exists, its limit, and that its window is certainly
-// over or certainly not yet open. It is also the gate of a sale that is sold out:
-// while no unit is free, purchases are refused without touching the database, and
-// within a second of a unit coming back no longer. The decision itself always
-// reads the locked row.
+// purchase does not read its sale from the database. It is used for what hardly can
+// be wrong by then: that a sale exists, its limit, and that its window is certainly
+// over or certainly not yet open. It is also the gate of a sale that is sold out or
+// paused: while no unit is free or the pause goes on, purchases are refused without
+// touching the database, and within a second of the end of that no longer. It is read
+// again at once when the node hears of a command. The decision itself always reads
+// the locked row.
 type Board struct {
-	logger *slog.Logger
-	pool   *pgxpool.Pool
+	changed chan struct{} // a command was heard of
+	logger  *slog.Logger
+	pool    *pgxpool.Pool
 
 	mu    sync.Mutex
 	sales map[int64]*posting
@@ -60,7 +64,7 @@ func (p *posting) show(row queries.Sale, clock reading) {
 
 // NewBoard returns an empty board. Run keeps it fresh.
 func NewBoard(pool *pgxpool.Pool, logger *slog.Logger) *Board {
-	return &Board{logger: logger, pool: pool, sales: make(map[int64]*posting)}
+	return &Board{changed: make(chan struct{}, 1), logger: logger, pool: pool, sales: make(map[int64]*posting)}
 }
 
 // Sale returns a sale and the reason for which a request that arrives now is
@@ -100,7 +104,7 @@ func (b *Board) Sale(ctx context.Context, id int64) (domain.Sale, domain.Reason,
 
 // refusal is the reason that holds at every moment that the database's clock may
 // show now. Close to a boundary there is none, and the decision judges by the
-// time of acceptance. What is sold out at a fresh look is refused for that.
+// time of acceptance. What is sold out or paused at a fresh look is refused for that.
 func refusal(sale domain.Sale, clock reading, now time.Time) domain.Reason {
 	if now.Sub(clock.after) > boardTrust {
 		return ""
@@ -109,13 +113,38 @@ func refusal(sale domain.Sale, clock reading, now time.Time) domain.Reason {
 	if early != late {
 		return ""
 	}
-	if early == "" && sale.Available == 0 && now.Sub(clock.before) < stockTrust {
+	recent := now.Sub(clock.before) < stateTrust
+	switch {
+	case early == "" && sale.Available == 0 && recent:
 		return domain.ReasonSoldOut
+	case early == domain.ReasonSalePaused && !recent:
+		return ""
 	}
 	return early
 }
 
-// Run reads the sales on the board again, some times a second, until the context ends.
+// Committed implements eventstore.Follower: after a command the sales are read again
+// at once.
+func (b *Board) Committed(events []eventstore.Event) {
+	for _, event := range events {
+		switch event.Data.(type) {
+		case domain.SalePaused, domain.SaleResumed, domain.SaleClosed, domain.SaleRescheduled, domain.StockAdded:
+			b.Connected()
+			return
+		}
+	}
+}
+
+// Connected implements eventstore.Follower: a command may have been missed.
+func (b *Board) Connected() {
+	select {
+	case b.changed <- struct{}{}:
+	default: // it is about to read
+	}
+}
+
+// Run reads the sales on the board again, some times a second and when it hears of a
+// command, until the context ends.
 func (b *Board) Run(ctx context.Context) {
 	tick := time.NewTicker(boardRefresh)
 	defer tick.Stop()
@@ -124,9 +153,10 @@ func (b *Board) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := b.refresh(ctx); err != nil && ctx.Err() == nil {
-				b.logger.Warn("could not refresh the board of sales", "error", err)
-			}
+		case <-b.changed:
+		}
+		if err := b.refresh(ctx); err != nil && ctx.Err() == nil {
+			b.logger.Warn("could not refresh the board of sales", "error", err)
 		}
 	}
 }

@@ -67,4 +67,7 @@ type Sale struct {
 	ClosesAt         time.Time
 	PaymentTimeoutUs int64
 	Revision         int64
+	ClosedAt         *time.Time
+	PausedAt         []time.Time
+	ResumedAt        []time.Time
 }

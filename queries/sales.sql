@@ -21,6 +21,13 @@ update sales
 set available = @available, revision = revision + 1
 where sale_id = @sale_id;
 
+-- name: UpdateSale :exec
+-- Writes what a command changes.
+update sales
+set stock = @stock, available = @available, opens_at = @opens_at, closes_at = @closes_at,
+    closed_at = @closed_at, paused_at = @paused_at, resumed_at = @resumed_at, revision = revision + 1
+where sale_id = @sale_id;
+
 -- name: GetSale :one
 select sqlc.embed(sales), clock_timestamp()::timestamptz as server_time
 from sales
@@ -32,24 +39,46 @@ from sales
 where sale_id = any(@sale_ids::bigint[]);
 
 -- name: ListSales :many
--- Newest first, after a cursor.
-select sqlc.embed(sales), clock_timestamp()::timestamptz as server_time
+-- Newest first, after a cursor; in these statuses, or in all when there are none.
+select sqlc.embed(sales), statement_timestamp()::timestamptz as server_time
 from sales
 where sale_id < @before_sale_id
+    and (sale_status(sales, statement_timestamp()) = any(@statuses::text[]) or cardinality(@statuses::text[]) = 0)
+order by sale_id desc
+limit @max_sales;
+
+-- name: ListUnfinishedSales :many
+-- ListSales for statuses other than closed: finds the sales by their end, however
+-- many are over.
+select sqlc.embed(sales), statement_timestamp()::timestamptz as server_time
+from sales
+where sale_id < @before_sale_id
+    and closes_at > statement_timestamp()
+    and sale_status(sales, statement_timestamp()) = any(@statuses::text[])
+order by sale_id desc
+limit @max_sales;
+
+-- name: ListSalesOfGoods :many
+-- ListSales of these goods only.
+select sqlc.embed(sales), statement_timestamp()::timestamptz as server_time
+from sales
+where goods_id = @goods_id
+    and sale_id < @before_sale_id
+    and (sale_status(sales, statement_timestamp()) = any(@statuses::text[]) or cardinality(@statuses::text[]) = 0)
 order by sale_id desc
 limit @max_sales;
 
 -- name: GetSaleOfGoods :one
--- The sale that a goods ID means: the one that is on, else the next, else the
--- last. Where several are on, the one that closes first.
+-- The sale that a goods ID means: the one that is on, paused or not, else the next,
+-- else the last. Where several are on, the one that closes first.
 select sale_id from sales
 where goods_id = @goods_id
 order by
-    case when opens_at <= clock_timestamp() and clock_timestamp() < closes_at then 0
+    case when closed_at is not null or closes_at <= clock_timestamp() then 2
         when clock_timestamp() < opens_at then 1
-        else 2 end,
-    case when clock_timestamp() < opens_at then opens_at end,
-    case when clock_timestamp() < closes_at then closes_at end,
-    closes_at desc,
+        else 0 end,
+    case when closed_at is null and clock_timestamp() < opens_at then opens_at end,
+    case when closed_at is null and clock_timestamp() < closes_at then closes_at end,
+    coalesce(closed_at, closes_at) desc,
     sale_id
 limit 1;

@@ -11,7 +11,7 @@ import (
 )
 
 const getSale = `-- name: GetSale :one
-select sales.sale_id, sales.goods_id, sales.name, sales.price, sales.currency, sales.stock, sales.available, sales.per_user_limit, sales.opens_at, sales.closes_at, sales.payment_timeout_us, sales.revision, clock_timestamp()::timestamptz as server_time
+select sales.sale_id, sales.goods_id, sales.name, sales.price, sales.currency, sales.stock, sales.available, sales.per_user_limit, sales.opens_at, sales.closes_at, sales.payment_timeout_us, sales.revision, sales.closed_at, sales.paused_at, sales.resumed_at, clock_timestamp()::timestamptz as server_time
 from sales
 where sale_id = $1
 `
@@ -37,6 +37,9 @@ func (q *Queries) GetSale(ctx context.Context, saleID int64) (GetSaleRow, error)
 		&i.Sale.ClosesAt,
 		&i.Sale.PaymentTimeoutUs,
 		&i.Sale.Revision,
+		&i.Sale.ClosedAt,
+		&i.Sale.PausedAt,
+		&i.Sale.ResumedAt,
 		&i.ServerTime,
 	)
 	return i, err
@@ -46,18 +49,18 @@ const getSaleOfGoods = `-- name: GetSaleOfGoods :one
 select sale_id from sales
 where goods_id = $1
 order by
-    case when opens_at <= clock_timestamp() and clock_timestamp() < closes_at then 0
+    case when closed_at is not null or closes_at <= clock_timestamp() then 2
         when clock_timestamp() < opens_at then 1
-        else 2 end,
-    case when clock_timestamp() < opens_at then opens_at end,
-    case when clock_timestamp() < closes_at then closes_at end,
-    closes_at desc,
+        else 0 end,
+    case when closed_at is null and clock_timestamp() < opens_at then opens_at end,
+    case when closed_at is null and clock_timestamp() < closes_at then closes_at end,
+    coalesce(closed_at, closes_at) desc,
     sale_id
 limit 1
 `
 
-// The sale that a goods ID means: the one that is on, else the next, else the
-// last. Where several are on, the one that closes first.
+// The sale that a goods ID means: the one that is on, paused or not, else the next,
+// else the last. Where several are on, the one that closes first.
 func (q *Queries) GetSaleOfGoods(ctx context.Context, goodsID int64) (int64, error) {
 	row := q.db.QueryRow(ctx, getSaleOfGoods, goodsID)
 	var sale_id int64
@@ -66,7 +69,7 @@ func (q *Queries) GetSaleOfGoods(ctx context.Context, goodsID int64) (int64, err
 }
 
 const getSales = `-- name: GetSales :many
-select sales.sale_id, sales.goods_id, sales.name, sales.price, sales.currency, sales.stock, sales.available, sales.per_user_limit, sales.opens_at, sales.closes_at, sales.payment_timeout_us, sales.revision, clock_timestamp()::timestamptz as server_time
+select sales.sale_id, sales.goods_id, sales.name, sales.price, sales.currency, sales.stock, sales.available, sales.per_user_limit, sales.opens_at, sales.closes_at, sales.payment_timeout_us, sales.revision, sales.closed_at, sales.paused_at, sales.resumed_at, clock_timestamp()::timestamptz as server_time
 from sales
 where sale_id = any($1::bigint[])
 `
@@ -98,6 +101,9 @@ func (q *Queries) GetSales(ctx context.Context, saleIds []int64) ([]GetSalesRow,
 			&i.Sale.ClosesAt,
 			&i.Sale.PaymentTimeoutUs,
 			&i.Sale.Revision,
+			&i.Sale.ClosedAt,
+			&i.Sale.PausedAt,
+			&i.Sale.ResumedAt,
 			&i.ServerTime,
 		); err != nil {
 			return nil, err
@@ -145,15 +151,17 @@ func (q *Queries) InsertSale(ctx context.Context, arg InsertSaleParams) error {
 }
 
 const listSales = `-- name: ListSales :many
-select sales.sale_id, sales.goods_id, sales.name, sales.price, sales.currency, sales.stock, sales.available, sales.per_user_limit, sales.opens_at, sales.closes_at, sales.payment_timeout_us, sales.revision, clock_timestamp()::timestamptz as server_time
+select sales.sale_id, sales.goods_id, sales.name, sales.price, sales.currency, sales.stock, sales.available, sales.per_user_limit, sales.opens_at, sales.closes_at, sales.payment_timeout_us, sales.revision, sales.closed_at, sales.paused_at, sales.resumed_at, statement_timestamp()::timestamptz as server_time
 from sales
 where sale_id < $1
+    and (sale_status(sales, statement_timestamp()) = any($2::text[]) or cardinality($2::text[]) = 0)
 order by sale_id desc
-limit $2
+limit $3
 `
 
 type ListSalesParams struct {
 	BeforeSaleID int64
+	Statuses     []string
 	MaxSales     int32
 }
 
@@ -162,9 +170,9 @@ type ListSalesRow struct {
 	ServerTime time.Time
 }
 
-// Newest first, after a cursor.
+// Newest first, after a cursor; in these statuses, or in all when there are none.
 func (q *Queries) ListSales(ctx context.Context, arg ListSalesParams) ([]ListSalesRow, error) {
-	rows, err := q.db.Query(ctx, listSales, arg.BeforeSaleID, arg.MaxSales)
+	rows, err := q.db.Query(ctx, listSales, arg.BeforeSaleID, arg.Statuses, arg.MaxSales)
 	if err != nil {
 		return nil, err
 	}
@@ -185,6 +193,134 @@ func (q *Queries) ListSales(ctx context.Context, arg ListSalesParams) ([]ListSal
 			&i.Sale.ClosesAt,
 			&i.Sale.PaymentTimeoutUs,
 			&i.Sale.Revision,
+			&i.Sale.ClosedAt,
+			&i.Sale.PausedAt,
+			&i.Sale.ResumedAt,
+			&i.ServerTime,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listSalesOfGoods = `-- name: ListSalesOfGoods :many
+select sales.sale_id, sales.goods_id, sales.name, sales.price, sales.currency, sales.stock, sales.available, sales.per_user_limit, sales.opens_at, sales.closes_at, sales.payment_timeout_us, sales.revision, sales.closed_at, sales.paused_at, sales.resumed_at, statement_timestamp()::timestamptz as server_time
+from sales
+where goods_id = $1
+    and sale_id < $2
+    and (sale_status(sales, statement_timestamp()) = any($3::text[]) or cardinality($3::text[]) = 0)
+order by sale_id desc
+limit $4
+`
+
+type ListSalesOfGoodsParams struct {
+	GoodsID      int64
+	BeforeSaleID int64
+	Statuses     []string
+	MaxSales     int32
+}
+
+type ListSalesOfGoodsRow struct {
+	Sale       Sale
+	ServerTime time.Time
+}
+
+// ListSales of these goods only.
+func (q *Queries) ListSalesOfGoods(ctx context.Context, arg ListSalesOfGoodsParams) ([]ListSalesOfGoodsRow, error) {
+	rows, err := q.db.Query(ctx, listSalesOfGoods,
+		arg.GoodsID,
+		arg.BeforeSaleID,
+		arg.Statuses,
+		arg.MaxSales,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListSalesOfGoodsRow
+	for rows.Next() {
+		var i ListSalesOfGoodsRow
+		if err := rows.Scan(
+			&i.Sale.SaleID,
+			&i.Sale.GoodsID,
+			&i.Sale.Name,
+			&i.Sale.Price,
+			&i.Sale.Currency,
+			&i.Sale.Stock,
+			&i.Sale.Available,
+			&i.Sale.PerUserLimit,
+			&i.Sale.OpensAt,
+			&i.Sale.ClosesAt,
+			&i.Sale.PaymentTimeoutUs,
+			&i.Sale.Revision,
+			&i.Sale.ClosedAt,
+			&i.Sale.PausedAt,
+			&i.Sale.ResumedAt,
+			&i.ServerTime,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listUnfinishedSales = `-- name: ListUnfinishedSales :many
+select sales.sale_id, sales.goods_id, sales.name, sales.price, sales.currency, sales.stock, sales.available, sales.per_user_limit, sales.opens_at, sales.closes_at, sales.payment_timeout_us, sales.revision, sales.closed_at, sales.paused_at, sales.resumed_at, statement_timestamp()::timestamptz as server_time
+from sales
+where sale_id < $1
+    and closes_at > statement_timestamp()
+    and sale_status(sales, statement_timestamp()) = any($2::text[])
+order by sale_id desc
+limit $3
+`
+
+type ListUnfinishedSalesParams struct {
+	BeforeSaleID int64
+	Statuses     []string
+	MaxSales     int32
+}
+
+type ListUnfinishedSalesRow struct {
+	Sale       Sale
+	ServerTime time.Time
+}
+
+// ListSales for statuses other than closed: finds the sales by their end, however
+// many are over.
+func (q *Queries) ListUnfinishedSales(ctx context.Context, arg ListUnfinishedSalesParams) ([]ListUnfinishedSalesRow, error) {
+	rows, err := q.db.Query(ctx, listUnfinishedSales, arg.BeforeSaleID, arg.Statuses, arg.MaxSales)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListUnfinishedSalesRow
+	for rows.Next() {
+		var i ListUnfinishedSalesRow
+		if err := rows.Scan(
+			&i.Sale.SaleID,
+			&i.Sale.GoodsID,
+			&i.Sale.Name,
+			&i.Sale.Price,
+			&i.Sale.Currency,
+			&i.Sale.Stock,
+			&i.Sale.Available,
+			&i.Sale.PerUserLimit,
+			&i.Sale.OpensAt,
+			&i.Sale.ClosesAt,
+			&i.Sale.PaymentTimeoutUs,
+			&i.Sale.Revision,
+			&i.Sale.ClosedAt,
+			&i.Sale.PausedAt,
+			&i.Sale.ResumedAt,
 			&i.ServerTime,
 		); err != nil {
 			return nil, err
@@ -198,7 +334,7 @@ func (q *Queries) ListSales(ctx context.Context, arg ListSalesParams) ([]ListSal
 }
 
 const lockSale = `-- name: LockSale :one
-select sale_id, goods_id, name, price, currency, stock, available, per_user_limit, opens_at, closes_at, payment_timeout_us, revision from sales
+select sale_id, goods_id, name, price, currency, stock, available, per_user_limit, opens_at, closes_at, payment_timeout_us, revision, closed_at, paused_at, resumed_at from sales
 where sale_id = $1
 for no key update
 `
@@ -219,6 +355,9 @@ func (q *Queries) LockSale(ctx context.Context, saleID int64) (Sale, error) {
 		&i.ClosesAt,
 		&i.PaymentTimeoutUs,
 		&i.Revision,
+		&i.ClosedAt,
+		&i.PausedAt,
+		&i.ResumedAt,
 	)
 	return i, err
 }
@@ -253,6 +392,39 @@ type QueueForSaleParams struct {
 // and may then wait again; the order of IDs would not be the order of locks.
 func (q *Queries) QueueForSale(ctx context.Context, arg QueueForSaleParams) error {
 	_, err := q.db.Exec(ctx, queueForSale, arg.LockClass, arg.SaleID)
+	return err
+}
+
+const updateSale = `-- name: UpdateSale :exec
+update sales
+set stock = $1, available = $2, opens_at = $3, closes_at = $4,
+    closed_at = $5, paused_at = $6, resumed_at = $7, revision = revision + 1
+where sale_id = $8
+`
+
+type UpdateSaleParams struct {
+	Stock     int64
+	Available int64
+	OpensAt   time.Time
+	ClosesAt  time.Time
+	ClosedAt  *time.Time
+	PausedAt  []time.Time
+	ResumedAt []time.Time
+	SaleID    int64
+}
+
+// Writes what a command changes.
+func (q *Queries) UpdateSale(ctx context.Context, arg UpdateSaleParams) error {
+	_, err := q.db.Exec(ctx, updateSale,
+		arg.Stock,
+		arg.Available,
+		arg.OpensAt,
+		arg.ClosesAt,
+		arg.ClosedAt,
+		arg.PausedAt,
+		arg.ResumedAt,
+		arg.SaleID,
+	)
 	return err
 }
 

@@ -10,6 +10,12 @@ where type not in (
         'PurchaseRejected',
         'PurchaseRequested',
         'PurchasesTurnedAway',
-        'SaleScheduled'
+        'SaleClosed',
+        'SalePaused',
+        'SaleRescheduled',
+        'SaleResumed',
+        'SaleScheduled',
+        'StockAdded',
+        'StockRemoved'
     )
 group by type

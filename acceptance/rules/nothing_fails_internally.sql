@@ -2,4 +2,4 @@
 select *
 from decisions
 where not confirmed
-    and reason not in ('limit_exceeded', 'sale_closed', 'sale_not_open', 'sold_out')
+    and reason not in ('limit_exceeded', 'sale_closed', 'sale_not_open', 'sale_paused', 'sold_out')

@@ -30,7 +30,7 @@ func ensureDemoSale(ctx context.Context, n *node) (demoSale, error) {
 		if err != nil {
 			return demoSale{}, err
 		}
-		if status := sale.Status(sale.ServerTime); status == domain.SaleOpen || status == domain.SaleUpcoming {
+		if status := sale.Status(sale.ServerTime); status == domain.SaleStatusOpen || status == domain.SaleStatusScheduled {
 			return demoSale{saleID: id, goodsID: demoGoodsID}, nil
 		}
 	}

@@ -83,7 +83,8 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 	door := purchasing.NewDoor(n.pools.Intake, store, logger)
 	purchases := projections.NewPurchases(store)
 	hub := http.NewHub(n.pools.Read, purchases, edge, logger)
-	listener := eventstore.NewListener(n.pools.Read, store, hub, logger)
+	saleHub := http.NewSaleHub(n.pools.Read, logger)
+	listener := eventstore.NewListener(n.pools.Read, store, eventstore.Followers{hub, board, saleHub}, logger)
 	n.intake = purchasing.NewIntake(purchasing.IntakeConfig{
 		Backlog:  backlog,
 		Board:    board,
@@ -105,6 +106,7 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 		Orders:    purchasing.NewOrders(n.pools.Orders, store),
 		Purchases: purchases,
 		Read:      n.pools.Read,
+		SaleHub:   saleHub,
 		Sales:     n.sales,
 		Secret:    secret,
 		Store:     store,
@@ -124,6 +126,7 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 		door.Run,
 		purchasing.NewExpiry(n.pools.Expiry, store, logger).Run,
 		hub.Run,
+		saleHub.Run,
 		func(ctx context.Context) { _ = listener.Run(ctx) }, // it only ends with the context
 		func(ctx context.Context) { projections.KeepResults(ctx, n.pools.Read, logger) },
 		upkeep.Run,

@@ -29,11 +29,12 @@ func SaleStreamID(saleID int64) uuid.UUID {
 type Sales struct {
 	pool  *pgxpool.Pool
 	store *eventstore.Store
+	turns chan struct{} // of those that wait for the lock of a sale
 }
 
 // NewSales returns a command side for sales.
 func NewSales(pool *pgxpool.Pool, store *eventstore.Store) *Sales {
-	return &Sales{pool: pool, store: store}
+	return &Sales{pool: pool, store: store, turns: make(chan struct{}, saleCommandsAtOnce)}
 }
 
 // Schedule schedules a sale and returns its ID. Times are kept to the
