@@ -118,21 +118,22 @@ func (s *Server) socket(feed func(ctx context.Context, send sendMessage) websock
 		s.sockets.Add(1)
 		defer s.sockets.Done()
 		defer conn.CloseNow()
-		alive, gone := context.WithCancelCause(context.WithoutCancel(r.Context()))
+		// A context that ends in the middle of a call cuts the connection, so only those
+		// who wait get the one that ends with the client.
+		open := context.WithoutCancel(r.Context())
+		alive, gone := context.WithCancelCause(open)
 		defer gone(nil)
-		go listenUntilGone(alive, conn, gone)
+		go listenUntilGone(open, conn, gone)
 		go pingUntilGone(alive, conn, gone)
 		code := feed(alive, func(body PurchaseBody) bool {
 			data, _ := json.Marshal(body) // strings, numbers and times always encode
-			ctx, cancel := context.WithTimeout(alive, socketTimeout)
+			ctx, cancel := context.WithTimeout(open, socketTimeout)
 			defer cancel()
 			return conn.Write(ctx, websocket.MessageText, data) == nil
 		})
-		switch context.Cause(alive) {
-		case nil:
-		case errTalks:
+		if cause := context.Cause(alive); errors.Is(cause, errTalks) {
 			code = websocket.StatusPolicyViolation
-		default:
+		} else if cause != nil {
 			return // there is nobody to part from
 		}
 		_ = conn.Close(code, "") // who does not answer in time is cut off
