@@ -140,6 +140,7 @@ func (s *service) conclude(t *testing.T) {
 	s.ledger.judge(t)
 	s.ledger.logLateness(t)
 	checkRules(t, s.db, s.ledger)
+	s.requireCleanAudit(t)
 }
 
 // otherThan is a node that is not the given one.

@@ -82,6 +82,7 @@ func NewServer(config Config) (*Server, error) {
 	s.registerOrderCommands()
 	s.registerRequests()
 	s.registerSeckill(mux)
+	s.registerActivity()
 	s.registerFeed()
 	s.registerHealth()
 	s.registerMetrics()

@@ -122,15 +122,7 @@ func (d *dataDir) major() (int, error) {
 // enter: whoever can connect is the owner of the database. It lies in the data
 // directory, or in the system's temporary one if the path would be too long.
 func (d *dataDir) socketDir() (string, error) {
-	dir := filepath.Join(d.root, "run")
-	if !fitsSocket(dir) {
-		sum := sha256.Sum256([]byte(d.root))
-		name := fmt.Sprintf("seckill-%x", sum[:8])
-		dir = filepath.Join(os.TempDir(), name)
-		if !fitsSocket(dir) {
-			dir = filepath.Join("/tmp", name)
-		}
-	}
+	dir := socketDirFor(d.root)
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
@@ -144,6 +136,20 @@ func (d *dataDir) socketDir() (string, error) {
 		return "", fmt.Errorf("the socket's directory %s is not private (%s, owner %s): remove it", dir, info.Mode(), owner.name)
 	}
 	return dir, d.account.own(dir)
+}
+
+// socketDirFor is where the server with that data directory has its socket.
+func socketDirFor(root string) string {
+	dir := filepath.Join(root, "run")
+	if fitsSocket(dir) {
+		return dir
+	}
+	sum := sha256.Sum256([]byte(root))
+	name := fmt.Sprintf("seckill-%x", sum[:8])
+	if dir = filepath.Join(os.TempDir(), name); fitsSocket(dir) {
+		return dir
+	}
+	return filepath.Join("/tmp", name)
 }
 
 func (d *dataDir) trusts(owner *account) bool {

@@ -141,6 +141,26 @@ func (e *Embedded) URL() string {
 	return socketURL(e.socketDir, databaseName)
 }
 
+// RunningURL returns the address of the server that another program runs on a data
+// directory ("" for the default one). Only its user and root can connect there.
+func RunningURL(dataDir string) (string, error) {
+	if dataDir == "" {
+		var err error
+		if dataDir, err = DefaultDataDir(); err != nil {
+			return "", err
+		}
+	}
+	path, err := filepath.Abs(dataDir)
+	if err != nil {
+		return "", err
+	}
+	root, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
+	}
+	return socketURL(socketDirFor(root), databaseName), nil
+}
+
 func socketURL(socketDir, database string) string {
 	address := url.URL{
 		Scheme:   "postgres",

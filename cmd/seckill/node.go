@@ -128,6 +128,7 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 		hub.Run,
 		saleHub.Run,
 		func(ctx context.Context) { _ = listener.Run(ctx) }, // it only ends with the context
+		func(ctx context.Context) { projections.KeepActivity(ctx, n.pools.Read, logger) },
 		func(ctx context.Context) { projections.KeepResults(ctx, n.pools.Read, logger) },
 		upkeep.Run,
 	} {

@@ -1,0 +1,41 @@
+-- name: EndOfActivityBatch :one
+-- The last transaction of the next batch of the log after a checkpoint: that of the
+-- max_events-th event, or of the last that can be read by now.
+select coalesce(
+    (
+        select e.transaction_id from events e
+        where e.transaction_id > @after::bigint and e.transaction_id < transaction_id_horizon()
+        order by e.transaction_id, e.position
+        offset @max_events::integer - 1
+        limit 1
+    ),
+    greatest(transaction_id_horizon() - 1, @after)
+)::bigint;
+
+-- name: AddActivity :exec
+-- Adds what transactions after one and up to another recorded: whole transactions,
+-- in the transaction that moves the checkpoint, so each counts once.
+insert into sale_activity as a (sale_id, second, requests, confirmed, rejected, turned_away)
+select e.sale_id,
+    date_trunc('second', e.recorded_at),
+    count(*) filter (where e.type = 'PurchaseRequested'),
+    count(*) filter (where e.type = 'PurchaseConfirmed'),
+    count(*) filter (where e.type = 'PurchaseRejected'),
+    coalesce(sum((e.data->>'count')::bigint) filter (where e.type = 'PurchasesTurnedAway'), 0)
+from events e
+where e.transaction_id > @after::bigint
+    and e.transaction_id <= @up_to::bigint
+    and e.type in ('PurchaseRequested', 'PurchaseConfirmed', 'PurchaseRejected', 'PurchasesTurnedAway')
+group by e.sale_id, date_trunc('second', e.recorded_at)
+on conflict (sale_id, second) do update
+set requests = a.requests + excluded.requests,
+    confirmed = a.confirmed + excluded.confirmed,
+    rejected = a.rejected + excluded.rejected,
+    turned_away = a.turned_away + excluded.turned_away;
+
+-- name: GetActivity :many
+-- The latest seconds of a sale in which anything happened, oldest first.
+select a.second, a.requests, a.confirmed, a.rejected, a.turned_away
+from sale_activity a
+where a.sale_id = @sale_id and a.second > clock_timestamp() - @span::interval
+order by a.second;
