@@ -66,7 +66,7 @@ func addActivity(ctx context.Context, pool *pgxpool.Pool) (more bool, err error)
 		if err != nil {
 			return err
 		}
-		upTo, err := q.EndOfActivityBatch(ctx, queries.EndOfActivityBatchParams{After: after, MaxEvents: activityBatch})
+		upTo, err := q.EndOfActivityBatch(ctx, queries.EndOfActivityBatchParams{After: after, Skipped: activityBatch})
 		if err != nil || upTo == after {
 			return err
 		}

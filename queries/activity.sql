@@ -1,12 +1,12 @@
 -- name: EndOfActivityBatch :one
 -- The last transaction of the next batch of the log after a checkpoint: that of the
--- max_events-th event, or of the last that can be read by now.
+-- event after so many others, or of the last that can be read by now.
 select coalesce(
     (
         select e.transaction_id from events e
         where e.transaction_id > @after::bigint and e.transaction_id < transaction_id_horizon()
         order by e.transaction_id, e.position
-        offset @max_events::integer - 1
+        offset @skipped
         limit 1
     ),
     greatest(transaction_id_horizon() - 1, @after)
