@@ -178,11 +178,9 @@ type holding struct {
 }
 
 func holdingOf(row queries.GetUndecidedRow) *holding {
-	held := &holding{Holding: domain.Holding{Quantity: int(row.HeldQuantity), OrderID: row.HeldOrderID}}
-	if row.HeldRequestID != nil {
-		held.RequestID = *row.HeldRequestID
-	}
-	return held
+	return &holding{Holding: domain.Holding{
+		Quantity: int(row.HeldQuantity), RequestID: row.HeldRequestID, OrderID: row.HeldOrderID,
+	}}
 }
 
 func allowances(saleID int64, holdings map[string]*holding) queries.UpsertAllowancesParams {

@@ -31,17 +31,31 @@ where (user_id, key) in (
 -- name: GetUndecided :many
 -- The requests of a sale that these transactions accepted and nobody decided, in
 -- the order of acceptance, with what their buyers hold.
+--
+-- The statistics know nothing of a sale that has just opened: the planner takes it
+-- for a single row, and would read all its events and allowances, once for each
+-- request. So it is left no choice: the sum keeps it from the indexes by sale, and
+-- the lateral joins look up by the whole key.
 select sqlc.embed(e),
     clock_timestamp()::timestamptz as now,
     coalesce(a.quantity, 0)::bigint as held_quantity,
-    a.request_id as held_request_id,
+    coalesce(a.request_id, '00000000-0000-0000-0000-000000000000')::uuid as held_request_id,
     coalesce(a.order_id, '')::text as held_order_id
 from events e
-left join allowances a on a.sale_id = e.sale_id and a.user_id = e.data->>'userId'
+left join lateral (
+    select d.version from events d
+    where d.stream_id = e.stream_id and d.version = 2
+    limit 1
+) decided on true
+left join lateral (
+    select h.quantity, h.request_id, h.order_id from allowances h
+    where h.sale_id = e.sale_id and h.user_id = e.data->>'userId'
+    limit 1
+) a on true
 where e.transaction_id = any(@transaction_ids::bigint[])
-    and e.sale_id = @sale_id
+    and e.sale_id + 0 = @sale_id
     and e.type = 'PurchaseRequested'
-    and not exists (select from events d where d.stream_id = e.stream_id and d.version = 2)
+    and decided.version is null
 order by e.transaction_id, e.position;
 
 -- name: ListRequests :many
