@@ -11,9 +11,15 @@ select pg_advisory_xact_lock(@lock_class::integer, uuid_hash(@request_id::uuid))
 select clock_timestamp()::timestamptz;
 
 -- name: GetAllowances :many
--- What buyers hold of a sale, to be read under its lock.
-select user_id, quantity, request_id, order_id from allowances
-where sale_id = @sale_id and user_id = any(@user_ids::text[]);
+-- What buyers hold of a sale, to be read under its lock. Each by the whole key: see
+-- GetUndecided.
+select a.user_id, a.quantity, a.request_id, a.order_id
+from (select unnest(@user_ids::text[]) as user_id) u
+cross join lateral (
+    select * from allowances h
+    where h.sale_id = @sale_id and h.user_id = u.user_id
+    limit 1
+) a;
 
 -- name: GetConfirmedPurchases :many
 -- All that these users ever won of a sale, in the order of confirmation.

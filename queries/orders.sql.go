@@ -13,13 +13,18 @@ import (
 )
 
 const getAllowances = `-- name: GetAllowances :many
-select user_id, quantity, request_id, order_id from allowances
-where sale_id = $1 and user_id = any($2::text[])
+select a.user_id, a.quantity, a.request_id, a.order_id
+from (select unnest($1::text[]) as user_id) u
+cross join lateral (
+    select sale_id, user_id, quantity, request_id, order_id from allowances h
+    where h.sale_id = $2 and h.user_id = u.user_id
+    limit 1
+) a
 `
 
 type GetAllowancesParams struct {
-	SaleID  int64
 	UserIds []string
+	SaleID  int64
 }
 
 type GetAllowancesRow struct {
@@ -29,9 +34,10 @@ type GetAllowancesRow struct {
 	OrderID   string
 }
 
-// What buyers hold of a sale, to be read under its lock.
+// What buyers hold of a sale, to be read under its lock. Each by the whole key: see
+// GetUndecided.
 func (q *Queries) GetAllowances(ctx context.Context, arg GetAllowancesParams) ([]GetAllowancesRow, error) {
-	rows, err := q.db.Query(ctx, getAllowances, arg.SaleID, arg.UserIds)
+	rows, err := q.db.Query(ctx, getAllowances, arg.UserIds, arg.SaleID)
 	if err != nil {
 		return nil, err
 	}

@@ -44,10 +44,15 @@ select u.sale_id, u.transaction_id, u.count,
 from (
     select e.sale_id, e.transaction_id, count(*)::integer as count
     from events e
+    left join lateral ( -- by the key, whatever the planner believes of the range
+        select d.version from events d
+        where d.stream_id = e.stream_id and d.version = 2
+        limit 1
+    ) decided on true
     where e.transaction_id > $1::bigint
         and e.transaction_id < $2::bigint
         and e.type = 'PurchaseRequested'
-        and not exists (select from events d where d.stream_id = e.stream_id and d.version = 2)
+        and decided.version is null
     group by e.sale_id, e.transaction_id
 ) u
 order by u.transaction_id
