@@ -27,7 +27,7 @@ func TestWalkthrough(t *testing.T) {
 		`"events":[{`, `"status":"closed"`, `"code":"sale_closed"`, `"status":"closed"`,
 	} {
 		before := rest
-		for _, either := range strings.Split(want, "|") {
+		for either := range strings.SplitSeq(want, "|") {
 			if _, after, ok := strings.Cut(before, either); ok {
 				rest = after
 				break
