@@ -19,7 +19,7 @@ const (
 	// maxUndecided and maxUndecidedAge are how many purchases of a sale may wait to be
 	// decided, and for how long, before more are refused: what is accepted is decided
 	// within a second or two, and what cannot be is refused at once.
-	maxUndecided    = 5_000
+	maxUndecided    = 2_500
 	maxUndecidedAge = time.Second
 )
 
