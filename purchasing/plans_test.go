@@ -1,8 +1,10 @@
 package purchasing_test
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"seckill/postgres/postgrestest"
@@ -33,6 +35,8 @@ func TestPlans_SaleUnknownToTheStatistics(t *testing.T) {
 
 	transactions := value[[]int64](t, n, `select array_agg(distinct transaction_id) from events r where sale_id = $1
 		and not exists (select from events d where d.stream_id = r.stream_id and d.version = 2)`, rushed)
+	requests := value[[]uuid.UUID](t, n, `select array_agg(stream_id) from events r where sale_id = $1
+		and not exists (select from events d where d.stream_id = r.stream_id and d.version = 2)`, rushed)
 	users := make([]string, 0, asked)
 	for i := range asked {
 		users = append(users, "user-"+string(rune('0'+i%10)))
@@ -46,10 +50,22 @@ func TestPlans_SaleUnknownToTheStatistics(t *testing.T) {
 			_, err := q.GetAllowances(t.Context(), queries.GetAllowancesParams{SaleID: rushed, UserIds: users})
 			return asked, err
 		},
+		"AppendEvents": func(q *queries.Queries) (int, error) {
+			row, err := q.AppendEvents(t.Context(), queries.AppendEventsParams{
+				StreamIds: requests,
+				Versions:  slices.Repeat([]int32{2}, asked),
+				SaleIds:   slices.Repeat([]int64{rushed}, asked),
+				Types:     slices.Repeat([]string{"PurchaseConfirmed"}, asked),
+				Data:      slices.Repeat([][]byte{[]byte("{}")}, asked),
+				Metadata:  slices.Repeat([][]byte{[]byte("{}")}, asked),
+				Follows:   make([]bool, asked),
+			})
+			return int(row.Appended), err
+		},
 	} {
 		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 			t.Run(name+"/"+mode, func(t *testing.T) {
-				tx, err := n.pools.Read.Begin(t.Context())
+				tx, err := n.pools.Decide.Begin(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
