@@ -39,6 +39,7 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 type node struct {
 	*client
 
+	backlog *purchasing.Backlog
 	hub     *http.Hub
 	intake  *purchasing.Intake
 	pools   *postgres.Pools
@@ -93,8 +94,9 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 	n.hub = http.NewHub(pools.Read, reader, metrics, quiet())
 	n.saleHub = http.NewSaleHub(pools.Read, quiet())
 	listener := eventstore.NewListener(pools.Read, n.store, eventstore.Followers{n.hub, board, n.saleHub}, quiet())
+	n.backlog = purchasing.NewBacklog(pools.Read, quiet())
 	n.intake = purchasing.NewIntake(purchasing.IntakeConfig{
-		Backlog:  purchasing.NewBacklog(pools.Read, quiet()),
+		Backlog:  n.backlog,
 		Board:    board,
 		Door:     purchasing.NewDoor(pools.Intake, n.store, quiet()),
 		Logger:   quiet(),
@@ -124,6 +126,9 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 	}
 
 	loops := []func(context.Context){board.Run, n.hub.Run, n.saleHub.Run, upkeep.Run}
+	if !config.idle {
+		loops = append(loops, n.backlog.Run)
+	}
 	if !config.deaf {
 		loops = append(loops, func(ctx context.Context) { _ = listener.Run(ctx) }) // it only ends with the context
 	}

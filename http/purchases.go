@@ -65,6 +65,7 @@ func (s *Server) registerPurchases() {
 		Summary:       "Press the button",
 		Description:   "Takes the purchase in and answers at once. 202 means durable: it will be decided, whatever dies.",
 		Tags:          []string{"purchases"},
+		Middlewares:   huma.Middlewares{s.shed},
 		DefaultStatus: http.StatusAccepted,
 		Responses: map[string]*huma.Response{"202": {
 			Description: "Accepted. Ask the links for the result.",
@@ -85,6 +86,17 @@ func (s *Server) registerPurchases() {
 			Content:     exampleContent("#/components/schemas/PurchaseBody", examplePurchase(projections.StatusSucceeded)),
 		}},
 	}, "request_not_found", "invalid_request", "unavailable"), s.getPurchase)
+}
+
+// shed refuses a purchase of a sale that is behind before anything else is done for
+// it. In an overload most are refused, and what that costs is taken from deciding.
+func (s *Server) shed(ctx huma.Context, next func(huma.Context)) {
+	if saleID, err := parseSaleID(ctx.Param("saleId")); err == nil && s.Intake.Overloaded(saleID) {
+		_, w := humago.Unwrap(ctx)
+		problem("overloaded").write(w)
+		return
+	}
+	next(ctx)
 }
 
 func exampleContent(schema string, example any) map[string]*huma.MediaType {

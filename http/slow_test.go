@@ -84,6 +84,35 @@ func TestServer_RequestPurchase_Overloaded(t *testing.T) {
 	}
 }
 
+// A sale that is behind refuses at once, whatever is asked for: not even the body
+// is read. The others go on, and so do polls.
+func TestServer_RequestPurchase_SaleIsBehind(t *testing.T) {
+	t.Parallel()
+	n := startIdleNode(t)
+	behind, other := n.sale(t, 10, 1), n.sale(t, 10, 1)
+	first := n.buy(t, behind, by("first")) // nobody decides it
+	go n.backlog.Run(t.Context())
+	for deadline := time.Now().Add(soon); !n.intake.Overloaded(behind); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the sale goes on to take purchases in")
+		}
+	}
+
+	n.writesNothing(t, func() {
+		for _, body := range []string{by("late"), "{"} {
+			a := n.post(t, purchases(behind), body)
+			a.problem(t, 503, "overloaded")
+			if got := a.header.Get("Retry-After"); got != "1" {
+				t.Errorf("Retry-After is %q, want 1", got)
+			}
+		}
+	})
+	n.buy(t, other, by("late"))
+	if got := n.get(t, "/purchases/"+first.RequestID).purchase(t, 200).Status; got != "processing" {
+		t.Errorf("a poll says %q, want processing", got)
+	}
+}
+
 // A node that stops takes nothing in any more, and says so.
 func TestServer_RequestPurchase_IntakeIsClosed(t *testing.T) {
 	t.Parallel()

@@ -48,8 +48,8 @@ func NewBacklog(pool *pgxpool.Pool, logger *slog.Logger) *Backlog {
 	return &Backlog{logger: logger, pool: pool, sales: make(map[int64]*waiting)}
 }
 
-// Full reports whether a sale is so far behind that it must not take more in now.
-func (b *Backlog) Full(saleID int64) bool {
+// full reports whether a sale is so far behind that it must not take more in now.
+func (b *Backlog) full(saleID int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w, ok := b.sales[saleID]

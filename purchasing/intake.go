@@ -159,6 +159,16 @@ func (i *Intake) Submit(ctx context.Context, request Request) (Accepted, error) 
 	return accepted, err
 }
 
+// Overloaded reports whether a sale is so far behind that Submit would return
+// ErrOverloaded whatever the request; it counts as refused.
+func (i *Intake) Overloaded(saleID int64) bool {
+	if !i.Backlog.full(saleID) {
+		return false
+	}
+	i.Metrics.turnedAway.WithLabelValues(reasonOverloaded).Inc()
+	return true
+}
+
 func (i *Intake) submit(ctx context.Context, request Request) (Accepted, error) {
 	sale, reason, err := i.Board.Sale(ctx, request.SaleID)
 	if err != nil {
@@ -174,7 +184,7 @@ func (i *Intake) submit(ctx context.Context, request Request) (Accepted, error) 
 		}
 		return Accepted{}, &RefusedError{Sale: sale, Reason: reason}
 	}
-	if i.Backlog.Full(request.SaleID) {
+	if i.Backlog.full(request.SaleID) {
 		return Accepted{}, ErrOverloaded
 	}
 	id, err := uuid.NewV7()
