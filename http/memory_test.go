@@ -14,6 +14,7 @@ import (
 	"seckill/eventstore"
 	"seckill/http"
 	"seckill/projections"
+	"seckill/purchasing"
 )
 
 // memoryNode is the edge alone: a hub that is told what happens by the test, and
@@ -42,7 +43,10 @@ func startMemoryNode(t *testing.T) *memoryNode {
 // newServer is a server without a database.
 func newServer(t *testing.T, hub *http.Hub) *http.Server {
 	t.Helper()
-	server, err := http.NewServer(http.Config{Hub: hub, Logger: quiet(), Secret: secret, Version: "test"})
+	server, err := http.NewServer(http.Config{
+		Hub: hub, Intake: &purchasing.Intake{IntakeConfig: purchasing.IntakeConfig{Backlog: purchasing.NewBacklog(nil, quiet())}},
+		Logger: quiet(), Secret: secret, Version: "test",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,8 @@ func NewServer(config Config) (*Server, error) {
 	if err := s.registerPages(mux); err != nil {
 		return nil, err
 	}
-	s.handler = withProblems(mux)
+	registerProblems(mux)
+	s.handler = answering(mux)
 	s.server = &http.Server{
 		Handler:           s.handler,
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -170,39 +171,38 @@ const apiDescription = `Seckill (秒杀) sells a fixed stock to far more people 
 Errors are ` + "`application/problem+json`" + ` (RFC 9457) with a stable ` + "`code`" + `. 503 and 429 answers carry Retry-After.
 In trust mode the caller names the buyer (` + "`userId`" + `).`
 
-// withProblems makes the mux's own 404 and 405 answers problems, and gives every
-// answer a deadline: a client that does not read must not hold a connection.
-func withProblems(mux *http.ServeMux) http.Handler {
+// answering prepares every answer: it gets a deadline, as a client that does not
+// read must not hold a connection.
+func answering(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout)) // there is none in tests
 		if contentType := r.Header.Get("Content-Type"); contentType != "" {
 			r.Header.Set("Content-Type", strings.ToLower(contentType)) // huma minds the case of media types, which have none
 		}
-		handler, pattern := mux.Handler(r)
-		if pattern != "" {
-			mux.ServeHTTP(w, r)
-			return
-		}
-		probe := &statusProbe{header: make(http.Header)}
-		handler.ServeHTTP(probe, r)
-		if probe.status == http.StatusMethodNotAllowed {
-			w.Header().Set("Allow", probe.header.Get("Allow"))
-			problem("method_not_allowed").write(w)
-			return
-		}
-		problem("not_found").write(w)
+		mux.ServeHTTP(w, r)
 	})
 }
 
-// statusProbe learns what the mux would answer.
-type statusProbe struct {
-	header http.Header
-	status int
+// everythingElse is what no other pattern matches.
+const everythingElse = "/"
+
+// registerProblems makes 404 and 405 answers problems.
+func registerProblems(mux *http.ServeMux) {
+	mux.HandleFunc(everythingElse, func(w http.ResponseWriter, r *http.Request) {
+		var allowed []string
+		for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodPatch, http.MethodPost, http.MethodPut} {
+			probe := r.Clone(r.Context())
+			probe.Method = method
+			if _, pattern := mux.Handler(probe); pattern != everythingElse {
+				allowed = append(allowed, method)
+			}
+		}
+		if len(allowed) == 0 {
+			problem("not_found").write(w)
+			return
+		}
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		problem("method_not_allowed").write(w)
+	})
 }
-
-func (p *statusProbe) Header() http.Header { return p.header }
-
-func (p *statusProbe) Write(data []byte) (int, error) { return len(data), nil }
-
-func (p *statusProbe) WriteHeader(status int) { p.status = status }
