@@ -22,7 +22,7 @@ const shutdownGrace = 10 * time.Second
 // garbage is collected. The live heap of a node without subscribers is small, so
 // that Go would collect many times a second; this saves 6 % of all CPU time under
 // load. It is never touched, so it takes no memory itself.
-const heapSlack = 16 << 20
+const heapSlack = 24 << 20
 
 // ServeCmd serves the API and the page.
 type ServeCmd struct {
