@@ -75,12 +75,7 @@ func (d *benchDatabase) serve(maxBatch string) func(context.Context) (*bench.Ser
 		if err := d.exec(ctx, "create database "+name, "checkpoint"); err != nil {
 			return nil, err
 		}
-		address, err := url.Parse(d.server.URL())
-		if err != nil {
-			return nil, err
-		}
-		address.Path = "/" + name
-		settings := []string{"DATABASE_URL=" + address.String()}
+		settings := []string{"DATABASE_URL=" + d.url(name)}
 		if maxBatch != "" {
 			settings = append(settings, "SECKILL_MAX_BATCH="+maxBatch)
 		}
@@ -94,6 +89,16 @@ func (d *benchDatabase) serve(maxBatch string) func(context.Context) (*bench.Ser
 		}
 		return server, nil
 	}
+}
+
+// url is that of a database on the server.
+func (d *benchDatabase) url(name string) string {
+	address, err := url.Parse(d.server.URL())
+	if err != nil {
+		panic(err) // it is ours
+	}
+	address.Path = "/" + name
+	return address.String()
 }
 
 // exec executes each statement by itself.

@@ -153,11 +153,12 @@ func TestResult_WriteTable(t *testing.T) {
 		"| median of 3 rounds | service | no-op |\n|---|--:|--:|\n",
 		"| **200 buyers**, told/s | 500 (300 to 600) | 1000 (1000 to 1200) |\n",
 		"| … of the no-op | 0.50 | 1.00 |\n",
+		"| … of the service | 1.00 | 2.00 |\n",
 		"| POST to 202, p50 / p99, ms | 1.0 / 2.0 | 1.0 / 2.0 |\n",
 		"| 202 to result, p50 / p99, ms | 3.0 / 4.0 | 3.0 / 4.0 |\n",
 		"| server's CPU, µs a purchase | 70 | 70 |\n",
 		"by SSE, p50 / p99, ms | 5.00 / 6.00 | 5.00 / 6.00 |\n",
-		"| **most memory**, MB | 80 | 80 |\n",
+		"| **most memory**, the overload apart, MB | 80 | 80 |\n",
 		"| **errors** | 9 | 9 |\n",
 		"| **broken rules** | 0 | 0 |\n",
 	} {

@@ -18,8 +18,8 @@ type row struct {
 	cell func(contender int) string
 }
 
-// WriteTable writes the medians over all rounds as a Markdown table. The last
-// contender is the one that the others are compared with.
+// WriteTable writes the medians over all rounds as a Markdown table. The others are
+// compared with the first contender and with the last.
 func (r *Result) WriteTable(w io.Writer) error {
 	last := len(r.Contenders) - 1
 	var rows []row
@@ -29,6 +29,7 @@ func (r *Result) WriteTable(w io.Writer) error {
 		rows = append(rows,
 			row{fmt.Sprintf("**%d buyers**, told/s", buyers), r.spread(told)},
 			row{"… of the " + r.Contenders[last], r.ratio(told, last)},
+			row{"… of the " + r.Contenders[0], r.ratio(told, 0)},
 		)
 		rows = append(rows, r.latencyRows(closed)...)
 		rows = append(rows, row{"server's CPU, µs a purchase", r.median("%.0f", cpu(closed))})
@@ -47,7 +48,7 @@ func (r *Result) WriteTable(w io.Writer) error {
 	rows = append(rows, r.askRows(last)...)
 	rows = append(rows, r.stressRows()...)
 	rows = append(rows,
-		row{"**most memory**, MB", r.median("%.0f", memory)},
+		row{"**most memory**, the overload apart, MB", r.median("%.0f", memory)},
 		row{"**errors**", r.total(countErrors)},
 		row{"**broken rules**", r.total(countBroken)},
 	)
