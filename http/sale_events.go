@@ -27,7 +27,7 @@ func (s *Server) registerSaleEvents() {
 		Path:        "/sales/{saleId}/events",
 		Summary:     "Live stock and status by server-sent events",
 		Description: "Sends `sale` at once and whenever the sale has changed, at most four times a second and then the latest state only; " +
-			"ends after the closed state. The id is the revision; the data is the body of `GET /sales/{saleId}`. " +
+			"ends after the closed state. The id is the revision; the data is the body of `GET /sales/{saleId}` without the figures. " +
 			"Comments every 15 seconds show that the stream is alive. A client that comes back to a closed sale with its revision, " +
 			"or a later one, as Last-Event-ID gets 204, so that EventSource stops.",
 		Tags: []string{"sales"},

@@ -31,6 +31,21 @@ type SaleBody struct {
 	ServerTime     time.Time `json:"serverTime" doc:"When this was so, by the database's clock."`
 }
 
+// Figures are what has become of a sale's purchases so far.
+type Figures struct {
+	Pending    int64 `json:"pending" doc:"Accepted and not decided yet." example:"12"`
+	Confirmed  int64 `json:"confirmed" doc:"Won, whatever became of their orders." example:"13"`
+	Paid       int64 `json:"paid" doc:"Paid and not refunded." example:"9"`
+	TurnedAway int64 `json:"turnedAway" doc:"Refused at the door." example:"4000"`
+}
+
+// SaleWithFigures is a sale as the answer that is about it alone shows it.
+type SaleWithFigures struct {
+	SaleBody
+
+	Figures Figures `json:"figures" doc:"Purchases so far, about a second behind."`
+}
+
 func saleBody(sale projections.Sale) SaleBody {
 	return SaleBody{
 		SaleID:         sale.ID,
@@ -85,7 +100,7 @@ type saleScheduled struct {
 
 type saleAnswer struct {
 	CacheControl string `header:"Cache-Control"`
-	Body         SaleBody
+	Body         SaleWithFigures
 }
 
 type saleInput struct {
@@ -184,14 +199,15 @@ func (s *Server) getSale(ctx context.Context, in *saleInput) (*saleAnswer, error
 	if err != nil {
 		return nil, err
 	}
-	sale, err := projections.GetSale(ctx, s.Read, id)
+	sale, figures, err := projections.GetSaleWithFigures(ctx, s.Read, id)
 	if errors.Is(err, projections.ErrNotFound) {
 		return nil, problem("sale_not_found")
 	}
 	if err != nil {
 		return nil, s.internalProblem(ctx, "read a sale", err)
 	}
-	return &saleAnswer{CacheControl: "no-store", Body: saleBody(sale)}, nil
+	body := SaleWithFigures{SaleBody: saleBody(sale), Figures: Figures(figures)}
+	return &saleAnswer{CacheControl: "no-store", Body: body}, nil
 }
 
 func (s *Server) listSales(ctx context.Context, in *salesInput) (*salesAnswer, error) {

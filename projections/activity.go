@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	activityCheckpoint = "activity"
+	activityCheckpoint = "sale_activity"
 	// activityBeat is how often what has happened since is added.
 	activityBeat = 500 * time.Millisecond
 	// activityBatch is about how many events are added by one transaction.

@@ -46,7 +46,8 @@ func TestKeepActivity(t *testing.T) {
 		add(pool, 1, "PurchaseRejected", "{}", 47)
 		add(pool, 1, "PurchasesTurnedAway", `{"count": 7}`, 2)
 		add(pool, 2, "PurchaseRequested", "{}", 1)
-		add(pool, 1, "OrderPaid", "{}", 5) // no matter of the chart
+		add(pool, 1, "OrderPaid", "{}", 5) // no matter of the chart, but of the figures
+		add(pool, 1, "OrderRefunded", "{}", 2)
 		time.Sleep(20 * time.Millisecond)
 	}
 	if err := late.Commit(t.Context()); err != nil {
@@ -73,6 +74,16 @@ func TestKeepActivity(t *testing.T) {
 	time.Sleep(time.Second) // another beat, which must add nothing
 	if diff := cmp.Diff(want, total(1)); diff != "" {
 		t.Errorf("the activity (-want +got):\n%s", diff)
+	}
+	rows := pool.QueryRow(t.Context(), `select requests, confirmed, rejected, turned_away, paid, refunded from sale_activity
+		where sale_id = 1 and second = '-infinity'`)
+	var sum Activity
+	var paid, refunded int64
+	if err := rows.Scan(&sum.Requests, &sum.Confirmed, &sum.Rejected, &sum.TurnedAway, &paid, &refunded); err != nil {
+		t.Fatal(err)
+	}
+	if sum != want || paid != 100 || refunded != 40 {
+		t.Errorf("the sum is %+v, %d paid and %d refunded; want %+v, 100 and 40", sum, paid, refunded, want)
 	}
 	if got := total(2); got.Requests != 20 {
 		t.Errorf("the other sale had %d requests, want 20", got.Requests)

@@ -35,6 +35,29 @@ func GetSale(ctx context.Context, db queries.DBTX, id int64) (Sale, error) {
 	return fromRow(row), nil
 }
 
+// Figures are what has become of a sale's purchases so far. They follow the log and
+// are a moment behind.
+type Figures struct {
+	Pending    int64 // accepted and not decided yet
+	Confirmed  int64 // that won, whatever became of their orders
+	Paid       int64 // and not refunded
+	TurnedAway int64 // refused at the door
+}
+
+// GetSaleWithFigures returns a sale and its figures. It returns ErrNotFound if there
+// is none of that ID.
+func GetSaleWithFigures(ctx context.Context, db queries.DBTX, id int64) (Sale, Figures, error) {
+	row, err := queries.New(db).GetSaleWithFigures(ctx, id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Sale{}, Figures{}, ErrNotFound
+	}
+	if err != nil {
+		return Sale{}, Figures{}, fmt.Errorf("read sale %d: %w", id, err)
+	}
+	figures := Figures{Pending: row.Pending, Confirmed: row.Confirmed, Paid: row.Paid, TurnedAway: row.TurnedAway}
+	return fromRow(queries.GetSaleRow{Sale: row.Sale, ServerTime: row.ServerTime}), figures, nil
+}
+
 // GetSales returns those of the sales that exist, by one query.
 func GetSales(ctx context.Context, db queries.DBTX, ids []int64) ([]Sale, error) {
 	rows, err := queries.New(db).GetSales(ctx, ids)

@@ -13,25 +13,32 @@ select coalesce(
 )::bigint;
 
 -- name: AddActivity :exec
--- Adds what transactions after one and up to another recorded: whole transactions,
--- in the transaction that moves the checkpoint, so each counts once.
-insert into sale_activity as a (sale_id, second, requests, confirmed, rejected, turned_away)
+-- Adds what transactions after one and up to another recorded, to its second and to
+-- the sum of all, which is that of the second '-infinity': whole transactions, in the
+-- transaction that moves the checkpoint, so each counts once.
+insert into sale_activity as a (sale_id, second, requests, confirmed, rejected, turned_away, paid, refunded)
 select e.sale_id,
-    date_trunc('second', e.recorded_at),
+    coalesce(e.second, '-infinity'),
     count(*) filter (where e.type = 'PurchaseRequested'),
     count(*) filter (where e.type = 'PurchaseConfirmed'),
     count(*) filter (where e.type = 'PurchaseRejected'),
-    coalesce(sum((e.data->>'count')::bigint) filter (where e.type = 'PurchasesTurnedAway'), 0)
-from events e
-where e.transaction_id > @after::bigint
-    and e.transaction_id <= @up_to::bigint
-    and e.type in ('PurchaseRequested', 'PurchaseConfirmed', 'PurchaseRejected', 'PurchasesTurnedAway')
-group by e.sale_id, date_trunc('second', e.recorded_at)
+    coalesce(sum((e.data->>'count')::bigint) filter (where e.type = 'PurchasesTurnedAway'), 0),
+    count(*) filter (where e.type = 'OrderPaid'),
+    count(*) filter (where e.type = 'OrderRefunded')
+from (
+    select sale_id, date_trunc('second', recorded_at) as second, type, data from events
+    where transaction_id > @after::bigint
+        and transaction_id <= @up_to::bigint
+        and type in ('PurchaseRequested', 'PurchaseConfirmed', 'PurchaseRejected', 'PurchasesTurnedAway', 'OrderPaid', 'OrderRefunded')
+) e
+group by grouping sets ((e.sale_id, e.second), (e.sale_id))
 on conflict (sale_id, second) do update
 set requests = a.requests + excluded.requests,
     confirmed = a.confirmed + excluded.confirmed,
     rejected = a.rejected + excluded.rejected,
-    turned_away = a.turned_away + excluded.turned_away;
+    turned_away = a.turned_away + excluded.turned_away,
+    paid = a.paid + excluded.paid,
+    refunded = a.refunded + excluded.refunded;
 
 -- name: GetActivity :many
 -- The latest seconds of a sale in which anything happened, oldest first.

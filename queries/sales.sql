@@ -33,6 +33,16 @@ select sqlc.embed(sales), clock_timestamp()::timestamptz as server_time
 from sales
 where sale_id = @sale_id;
 
+-- name: GetSaleWithFigures :one
+select sqlc.embed(sales), clock_timestamp()::timestamptz as server_time,
+    coalesce(a.requests - a.confirmed - a.rejected, 0)::bigint as pending,
+    coalesce(a.confirmed, 0)::bigint as confirmed,
+    coalesce(a.paid - a.refunded, 0)::bigint as paid,
+    coalesce(a.turned_away, 0)::bigint as turned_away
+from sales
+left join sale_activity a on a.sale_id = sales.sale_id and a.second = '-infinity'
+where sales.sale_id = @sale_id;
+
 -- name: GetSales :many
 select sqlc.embed(sales), clock_timestamp()::timestamptz as server_time
 from sales

@@ -68,6 +68,54 @@ func (q *Queries) GetSaleOfGoods(ctx context.Context, goodsID int64) (int64, err
 	return sale_id, err
 }
 
+const getSaleWithFigures = `-- name: GetSaleWithFigures :one
+select sales.sale_id, sales.goods_id, sales.name, sales.price, sales.currency, sales.stock, sales.available, sales.per_user_limit, sales.opens_at, sales.closes_at, sales.payment_timeout_us, sales.revision, sales.closed_at, sales.paused_at, sales.resumed_at, clock_timestamp()::timestamptz as server_time,
+    coalesce(a.requests - a.confirmed - a.rejected, 0)::bigint as pending,
+    coalesce(a.confirmed, 0)::bigint as confirmed,
+    coalesce(a.paid - a.refunded, 0)::bigint as paid,
+    coalesce(a.turned_away, 0)::bigint as turned_away
+from sales
+left join sale_activity a on a.sale_id = sales.sale_id and a.second = '-infinity'
+where sales.sale_id = $1
+`
+
+type GetSaleWithFiguresRow struct {
+	Sale       Sale
+	ServerTime time.Time
+	Pending    int64
+	Confirmed  int64
+	Paid       int64
+	TurnedAway int64
+}
+
+func (q *Queries) GetSaleWithFigures(ctx context.Context, saleID int64) (GetSaleWithFiguresRow, error) {
+	row := q.db.QueryRow(ctx, getSaleWithFigures, saleID)
+	var i GetSaleWithFiguresRow
+	err := row.Scan(
+		&i.Sale.SaleID,
+		&i.Sale.GoodsID,
+		&i.Sale.Name,
+		&i.Sale.Price,
+		&i.Sale.Currency,
+		&i.Sale.Stock,
+		&i.Sale.Available,
+		&i.Sale.PerUserLimit,
+		&i.Sale.OpensAt,
+		&i.Sale.ClosesAt,
+		&i.Sale.PaymentTimeoutUs,
+		&i.Sale.Revision,
+		&i.Sale.ClosedAt,
+		&i.Sale.PausedAt,
+		&i.Sale.ResumedAt,
+		&i.ServerTime,
+		&i.Pending,
+		&i.Confirmed,
+		&i.Paid,
+		&i.TurnedAway,
+	)
+	return i, err
+}
+
 const getSales = `-- name: GetSales :many
 select sales.sale_id, sales.goods_id, sales.name, sales.price, sales.currency, sales.stock, sales.available, sales.per_user_limit, sales.opens_at, sales.closes_at, sales.payment_timeout_us, sales.revision, sales.closed_at, sales.paused_at, sales.resumed_at, clock_timestamp()::timestamptz as server_time
 from sales
