@@ -13,20 +13,23 @@ import (
 // pagePolicy lets a page load what this server gives it and nothing else.
 const pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
-// registerPages serves the buyers' page. Its assets have their version in their
-// path and are kept for ever; the page itself is asked for each time.
+// registerPages serves the pages. Their assets have their version in their path and
+// are kept for ever; the pages themselves are asked for each time.
 func (s *Server) registerPages(mux *http.ServeMux) error {
 	assets, err := fs.Sub(web.FS, "assets")
 	if err != nil {
 		return fmt.Errorf("find the page's assets: %w", err)
 	}
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-cache")
-		w.Header().Set("Content-Security-Policy", pagePolicy)
-		w.Header().Set("ETag", `"`+web.Version+`"`)
-		w.Header().Set("Referrer-Policy", "same-origin")
-		http.ServeContent(w, r, "index.html", time.Time{}, bytes.NewReader(web.Index))
-	})
+	for pattern, page := range map[string][]byte{"GET /{$}": web.Index, "GET /operator/{$}": web.Operator} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "no-cache")
+			w.Header().Set("Content-Security-Policy", pagePolicy)
+			w.Header().Set("ETag", `"`+web.Version+`"`)
+			w.Header().Set("Referrer-Policy", "same-origin")
+			http.ServeContent(w, r, "page.html", time.Time{}, bytes.NewReader(page))
+		})
+	}
+	mux.Handle("GET /operator", http.RedirectHandler("/operator/", http.StatusMovedPermanently))
 	mux.HandleFunc("GET /assets/{version}/{file}", func(w http.ResponseWriter, r *http.Request) {
 		file := r.PathValue("file")
 		if info, err := fs.Stat(assets, file); err != nil || info.IsDir() {

@@ -1,5 +1,5 @@
-// Package web holds the buyers' page: one HTML file and the assets it loads. They are plain files, embedded as they are; there
-// is no build step.
+// Package web holds the buyers' and the operator's page: an HTML file each, and the assets they load. They are plain files,
+// embedded as they are; there is no build step.
 //
 // A file's path in FS is its path on the server, except that the page asks for its assets below /assets/<Version>/. Modules
 // import each other by relative URL, so that one prefix versions them all, and the server may let everything below it be kept
@@ -14,25 +14,28 @@ import (
 	"io/fs"
 )
 
-//go:embed index.html assets
+//go:embed index.html operator.html assets
 var files embed.FS
 
-// FS holds index.html and the folder assets.
+// FS holds the pages and the folder assets.
 var FS fs.FS = files
 
 // Version names the content of FS: it is another one as soon as any file differs.
 var Version = version(FS)
 
-// Index is index.html with its links to /assets/ leading below /assets/<Version>/.
-var Index = index(FS, Version)
+// The pages, with their links to /assets/ leading below /assets/<Version>/.
+var (
+	Index    = page("index.html")
+	Operator = page("operator.html")
+)
 
-func index(fsys fs.FS, version string) []byte {
-	page, err := fs.ReadFile(fsys, "index.html")
+func page(name string) []byte {
+	page, err := fs.ReadFile(FS, name)
 	if err != nil {
 		panic(err) // Embedded: the compiler has seen it.
 	}
 
-	return bytes.ReplaceAll(page, []byte(`"/assets/`), []byte(`"/assets/`+version+`/`))
+	return bytes.ReplaceAll(page, []byte(`"/assets/`), []byte(`"/assets/`+Version+`/`))
 }
 
 func version(fsys fs.FS) string {

@@ -12,48 +12,98 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestIndex(t *testing.T) {
+// pages are the HTML files with what their scripts speak.
+var pages = map[string]struct {
+	page  []byte
+	words string
+}{
+	"index.html":    {Index, "assets/words.js"},
+	"operator.html": {Operator, "assets/operator-words.js"},
+}
+
+func TestPages(t *testing.T) {
 	t.Parallel()
 
-	t.Run("LinksToVersionedAssetsThatExist", func(t *testing.T) {
-		t.Parallel()
+	for name, test := range pages {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 
-		links := submatches(`(?:href|src)="(/assets/[^"]*)"`, string(Index))
-		if len(links) == 0 {
-			t.Fatal("no links to assets")
-		}
-		for _, link := range links {
-			name, versioned := strings.CutPrefix(link, "/assets/"+Version+"/")
-			if !versioned {
-				t.Errorf("%s: not below /assets/%s/", link, Version)
+			t.Run("LinksToVersionedAssetsThatExist", func(t *testing.T) {
+				t.Parallel()
+
+				links := submatches(`(?:href|src)="(/assets/[^"]*)"`, string(test.page))
+				if len(links) == 0 {
+					t.Fatal("no links to assets")
+				}
+				for _, link := range links {
+					name, versioned := strings.CutPrefix(link, "/assets/"+Version+"/")
+					if !versioned {
+						t.Errorf("%s: not below /assets/%s/", link, Version)
+					}
+					mustRead(t, "assets/"+name)
+				}
+			})
+
+			t.Run("LoadsEveryModuleAtOnce", func(t *testing.T) {
+				t.Parallel()
+
+				script := submatches(`script type="module" src="/assets/\w+/([^"]*)"`, string(test.page))
+				want := modules(t, script)
+				got := append(script, submatches(`modulepreload" href="/assets/\w+/([^"]*)"`, string(test.page))...)
+				slices.Sort(got)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("modules that the page loads (-imported +page):\n%s", diff)
+				}
+			})
+
+			t.Run("HasNothingInline", func(t *testing.T) {
+				t.Parallel()
+
+				for _, forbidden := range []string{`<script[^>]*>[^<]`, `<style`, `\sstyle=`, `\son\w+=`, `javascript:`} {
+					if found := regexp.MustCompile(forbidden).Find(test.page); found != nil {
+						t.Errorf("%q: a policy of default-src 'self' forbids it", found)
+					}
+				}
+			})
+
+			t.Run("SaysTheSameInBothLanguages", func(t *testing.T) {
+				t.Parallel()
+
+				chinese, english, found := strings.Cut(mustRead(t, test.words), "\n  en: {\n")
+				if !found {
+					t.Fatalf("%s: no table of English words", test.words)
+				}
+				keys := func(table string) []string {
+					return submatches(`(?m)^    '?([\w.]+)'?: ['"]`, table)
+				}
+				if diff := cmp.Diff(keys(chinese), keys(english)); diff != "" {
+					t.Errorf("the languages differ in what they can say (-zh +en):\n%s", diff)
+				}
+				for _, key := range submatches(`data-text="([^"]*)"`, string(test.page)) {
+					if !slices.Contains(keys(english), key) {
+						t.Errorf("no words for %q", key)
+					}
+				}
+			})
+		})
+	}
+}
+
+// modules are these and all that they import, directly or not, sorted.
+func modules(tb testing.TB, names []string) []string {
+	tb.Helper()
+
+	all := slices.Clone(names)
+	for i := 0; i < len(all); i++ {
+		for _, imported := range submatches(`from '\./([^']*)'`, mustRead(tb, "assets/"+all[i])) {
+			if !slices.Contains(all, imported) {
+				all = append(all, imported)
 			}
-			mustRead(t, "assets/"+name)
 		}
-	})
+	}
+	slices.Sort(all)
 
-	t.Run("LoadsEveryModuleAtOnce", func(t *testing.T) {
-		t.Parallel()
-
-		var want []string
-		for _, name := range mustGlob(t, "assets/*.js") {
-			want = append(want, path.Base(name))
-		}
-		got := submatches(`(?:modulepreload" href|script type="module" src)="/assets/\w+/([^"]*)"`, string(Index))
-		slices.Sort(got)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("modules that the page loads (-files +page):\n%s", diff)
-		}
-	})
-
-	t.Run("HasNothingInline", func(t *testing.T) {
-		t.Parallel()
-
-		for _, forbidden := range []string{`<script[^>]*>[^<]`, `<style`, `\sstyle=`, `\son\w+=`, `javascript:`} {
-			if found := regexp.MustCompile(forbidden).Find(Index); found != nil {
-				t.Errorf("%q: a policy of default-src 'self' forbids it", found)
-			}
-		}
-	})
+	return all
 }
 
 func TestAssets(t *testing.T) {
@@ -79,29 +129,6 @@ func TestAssets(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestText(t *testing.T) {
-	t.Parallel()
-
-	// Up to the end of the tables: what follows is code.
-	tables, _, _ := strings.Cut(mustRead(t, "assets/text.js"), "\n};\n")
-	chinese, english, found := strings.Cut(tables, "\n  en: {\n")
-	if !found {
-		t.Fatal("text.js: no table of English words")
-	}
-	keys := func(table string) []string {
-		return submatches(`(?m)^    '?([\w.]+)'?: ['"]`, table)
-	}
-
-	if diff := cmp.Diff(keys(chinese), keys(english)); diff != "" {
-		t.Errorf("the languages differ in what they can say (-zh +en):\n%s", diff)
-	}
-	for _, key := range submatches(`data-text="([^"]*)"`, string(Index)) {
-		if !slices.Contains(keys(english), key) {
-			t.Errorf("index.html: no words for %q", key)
-		}
-	}
 }
 
 func TestVersion(t *testing.T) {

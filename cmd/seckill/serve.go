@@ -86,7 +86,7 @@ func greet(w io.Writer, address string, private bool, demo demoSale) {
 	if private {
 		fmt.Fprintln(w, "Using a private Postgres; set DATABASE_URL to use another.")
 	}
-	fmt.Fprintf(w, "\n  The page     %s/\n  API docs     %s/docs/\n", base, base)
+	fmt.Fprintf(w, "\n  The page     %[1]s/\n  Operator     %[1]s/operator/\n  API docs     %[1]s/docs/\n", base)
 	if demo.saleID != 0 {
 		fmt.Fprintf(w, `
   Buy (sale %[2]d sells goods %[3]d):

@@ -10,15 +10,18 @@ export class CallError extends Error {
   /** The service's own words, if it had any. */
   detail;
 
+  /** Where the request is at fault: `{location, message}` each. */
+  errors;
+
   /** How long the service asks to wait before the next try, in milliseconds; null where it does not say. */
   retryAfter;
 
   /** The HTTP status, 0 where there was none. */
   status;
 
-  constructor({ code = 'network', detail = '', retryAfter = null, status = 0 } = {}) {
+  constructor({ code = 'network', detail = '', errors = [], retryAfter = null, status = 0 } = {}) {
     super(`${code} (${status})`);
-    Object.assign(this, { code, detail, retryAfter, status });
+    Object.assign(this, { code, detail, errors, retryAfter, status });
   }
 
   /** Whether the same call may succeed later. It may also have been carried out: repeat it only where that does no harm. */
@@ -55,6 +58,7 @@ export async function call(url, { body, headers = {}, method = 'GET', timeout = 
   throw new CallError({
     code: json?.code ?? `http_${response.status}`,
     detail: json?.detail ?? json?.title,
+    errors: json?.errors,
     retryAfter: milliseconds(response.headers.get('Retry-After')),
     status: response.status,
   });

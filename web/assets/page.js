@@ -5,8 +5,9 @@ import * as buyer from './buyer.js';
 import { ServerClock, sleep } from './clock.js';
 import * as press from './purchase.js';
 import * as sales from './sale.js';
-import { t, translate } from './text.js';
+import { speak, t, translate } from './text.js';
 import * as view from './view.js';
+import { words } from './words.js';
 
 const clock = new ServerClock();
 const buy = document.getElementById('buy');
@@ -30,6 +31,7 @@ const ONE_PRESS = 700;
 
 let clickedAt = -Infinity;
 
+speak(words);
 translate(document);
 name.value = buyer.remembered();
 name.addEventListener('input', renaming);

@@ -1,0 +1,204 @@
+package browser_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// operatorsPage is the operator's page in a tab.
+type operatorsPage struct{ *tab }
+
+// operate opens the operator's page at a sale, or at the form for "new".
+func (s *service) operate(t *testing.T, c *chromium, at any) operatorsPage {
+	t.Helper()
+	p := operatorsPage{c.open(t)}
+	do(t, p.tab, chromedp.Navigate(fmt.Sprintf("%s/operator/#%v", s.url, at)))
+	return p
+}
+
+// awaitText waits until an element that can be seen has this text.
+func (p operatorsPage) awaitText(t *testing.T, selector, text string) {
+	t.Helper()
+	until[bool](t, p.tab, `(selector, text) => {
+		const element = document.querySelector(selector);
+		return element?.checkVisibility() && element.textContent === text;
+	}`, selector, text)
+}
+
+// fill types into the fields of a form, by their names.
+func (p operatorsPage) fill(t *testing.T, form string, fields map[string]string) {
+	t.Helper()
+	values, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until[bool](t, p.tab, `(form, values) => {
+		const { elements } = document.querySelector(form);
+		for (const [name, value] of Object.entries(JSON.parse(values))) elements[name].value = value;
+		return true;
+	}`, form, string(values))
+}
+
+// awaitInvalid waits until these fields, and no others, are marked as wrong.
+func (p operatorsPage) awaitInvalid(t *testing.T, names ...string) {
+	t.Helper()
+	until[bool](t, p.tab, `(names) => {
+		const marked = [...document.querySelectorAll('#schedule [aria-invalid]')].map(({ name }) => name);
+		return marked.join() === names && document.getElementById('schedule-failure').textContent !== '';
+	}`, strings.Join(names, ","))
+}
+
+// scheduled reads the sale that the page shows from the service.
+func (p operatorsPage) scheduled(t *testing.T, s *service) map[string]any {
+	t.Helper()
+	id := until[string](t, p.tab, `() => /^#\d+$/.test(location.hash) && location.hash.slice(1)`)
+	var read map[string]any
+	s.call(t, http.MethodGet, "/sales/"+id, nil, &read)
+	return read
+}
+
+// testOperator uses the operator's page.
+func (s *shop) testOperator(t *testing.T) {
+	t.Parallel()
+	localTime := func(at time.Time) string { return at.Format("2006-01-02T15:04:05") }
+	tomorrow := time.Now().Add(24 * time.Hour).Truncate(time.Second)
+
+	t.Run("Schedules", func(t *testing.T) {
+		t.Parallel()
+		p := s.operate(t, s.english, "new")
+		p.fill(t, "#schedule", map[string]string{"name": "Concert", "price": "19.999", "stock": "50", "opensAt": localTime(tomorrow), "closesAt": localTime(tomorrow.Add(time.Hour))})
+		p.click(t, "#submit")
+		p.awaitInvalid(t, "price")
+		p.fill(t, "#schedule", map[string]string{"price": "19.99", "closesAt": localTime(tomorrow.Add(-time.Hour))})
+		p.click(t, "#submit")
+		p.awaitInvalid(t, "closesAt") // which the service said
+
+		p.fill(t, "#schedule", map[string]string{"closesAt": localTime(tomorrow.Add(time.Hour))})
+		do(t, p.tab, chromedp.Evaluate[chromedp.Void]("for (const _ of [1, 2]) document.getElementById('submit').click()"))
+		got := p.scheduled(t, s.service)
+		if got["name"] != "Concert" || got["price"] != 1999.0 || got["currency"] != "CNY" || got["stock"] != 50.0 || got["perUserLimit"] != 1.0 ||
+			got["paymentTimeout"] != "15m" || got["opensAt"] != tomorrow.UTC().Format(time.RFC3339) {
+			t.Errorf("scheduled %v", got)
+		}
+		p.awaitText(t, "#name", "Concert")
+		p.awaitText(t, "#price", "CN¥19.99")
+		if posts := p.count("POST", func(url string) bool { return strings.HasSuffix(url, "/sales") }); posts != 2 {
+			t.Errorf("the page has posted %d times, want once to be refused and once to schedule", posts)
+		}
+	})
+
+	t.Run("SchedulesInACurrencyWithoutDigits", func(t *testing.T) {
+		t.Parallel()
+		p := s.operate(t, s.english, "new")
+		p.fill(t, "#schedule", map[string]string{"name": "Tickets", "price": "500.5", "currency": "jpy", "stock": "5"})
+		p.click(t, "#submit")
+		p.awaitInvalid(t, "price")
+		p.fill(t, "#schedule", map[string]string{"price": "500"})
+		p.click(t, "#submit")
+		if got := p.scheduled(t, s.service); got["price"] != 500.0 || got["currency"] != "JPY" {
+			t.Errorf("scheduled %v", got)
+		}
+		p.awaitText(t, "#price", "¥500")
+		p.requireClean(t, s.url)
+	})
+
+	t.Run("OperatesWhatIsOn", func(t *testing.T) {
+		t.Parallel()
+		on := s.schedule(t, sale{Stock: 20})
+		p := s.operate(t, s.english, on.SaleID)
+		p.awaitText(t, "#available", "20")
+		for i := range 3 {
+			s.win(t, on.SaleID, fmt.Sprint("buyer ", i))
+		}
+		p.awaitText(t, "#available", "17")
+		p.awaitText(t, "#confirmed", "3")
+		p.awaitText(t, "#pending", "0")
+		until[bool](t, p.tab, `() => document.getElementById('chart-words').textContent.includes('3 requests, 3 confirmations, 0 refusals')`)
+
+		p.click(t, "#pause")
+		p.awaitText(t, "#state", "Paused")
+		p.click(t, "#resume")
+		p.awaitText(t, "#state", "On sale")
+		p.fill(t, "#stock-form", map[string]string{"delta": "5"})
+		p.click(t, "#stock-form [value='1']")
+		p.awaitText(t, "#of-stock", "of 25 units free")
+		p.fill(t, "#stock-form", map[string]string{"delta": "23"})
+		p.click(t, "#stock-form [value='-1']")
+		p.awaitText(t, "#stock-failure", "Fewer units are free than are to be removed.")
+
+		do(t, p.tab, chromedp.Reload())
+		p.awaitText(t, "#available", "22")
+		p.click(t, "#close")
+		p.click(t, "#sure [value='no']")
+		p.click(t, "#close")
+		p.click(t, "#sure [value='yes']")
+		p.awaitText(t, "#state", "Closed")
+		p.awaitText(t, "#over", "The sale is over; nothing can be changed.")
+		if closed := s.events(t, on.SaleID)["SaleClosed"]; closed != 1 {
+			t.Errorf("the sale was closed %d times", closed)
+		}
+	})
+
+	t.Run("Reschedules", func(t *testing.T) {
+		t.Parallel()
+		soon := s.schedule(t, sale{Stock: 5, OpensAt: tomorrow, ClosesAt: tomorrow.Add(time.Hour)})
+		p := s.operate(t, s.english, soon.SaleID)
+		p.awaitText(t, "#state", "Scheduled")
+		p.fill(t, "#window-form", map[string]string{"opensAt": localTime(tomorrow.Add(-time.Hour))})
+		p.click(t, "#window-form button")
+		until[bool](t, p.tab, "(was) => document.getElementById('move-opens').dataset.was === was", localTime(tomorrow.Add(-time.Hour)))
+		var moved sale
+		s.call(t, http.MethodGet, fmt.Sprintf("/sales/%d", soon.SaleID), nil, &moved)
+		if !moved.OpensAt.Equal(tomorrow.Add(-time.Hour)) || !moved.ClosesAt.Equal(tomorrow.Add(time.Hour)) {
+			t.Errorf("it is from %s to %s", moved.OpensAt, moved.ClosesAt)
+		}
+		p.requireClean(t, s.url)
+	})
+
+	t.Run("FindsSales", func(t *testing.T) {
+		t.Parallel()
+		closed := s.schedule(t, sale{Stock: 5})
+		s.call(t, http.MethodPost, fmt.Sprintf("/sales/%d/close", closed.SaleID), nil, &struct{}{})
+		p := s.operate(t, s.chinese, "")
+		p.awaitText(t, "#list-title", "场次")
+		until[bool](t, p.tab, `() => /^#\d+$/.test(location.hash)`) // the newest
+		until[bool](t, p.tab, `(id) => {
+			const filter = document.getElementById('filter');
+			if (filter.value !== 'closed') {
+				filter.value = 'closed';
+				filter.dispatchEvent(new Event('change'));
+			}
+			const badges = [...document.querySelectorAll('#sales .badge')];
+			return badges.length > 0 && badges.every(({ textContent }) => textContent === '已结束') &&
+				document.querySelector('#sales [data-sale="' + id + '"]') !== null;
+		}`, fmt.Sprint(closed.SaleID))
+		p.click(t, fmt.Sprintf("#sales [data-sale='%d'] a", closed.SaleID))
+		p.awaitText(t, "#state", "已结束")
+		p.requireClean(t, s.url)
+	})
+
+	t.Run("FitsAPhone", func(t *testing.T) {
+		t.Parallel()
+		p := s.operate(t, s.english, s.demo.SaleID)
+		do(t, p.tab, chromedp.EmulateViewport(360, 740, chromedp.EmulateMobile, chromedp.EmulateTouch))
+		p.awaitText(t, "#name", s.demo.Name)
+		for _, at := range []string{"#new", fmt.Sprintf("#%d", s.demo.SaleID)} {
+			width := do(t, p.tab, chromedp.Evaluate[int](fmt.Sprintf("location.hash = %q; document.documentElement.scrollWidth", at)))
+			if width > 360 {
+				t.Errorf("%s is %d pixels wide", at, width)
+			}
+		}
+	})
+
+	t.Run("KnowsNoSuchSale", func(t *testing.T) {
+		t.Parallel()
+		p := s.operate(t, s.english, "987654321")
+		p.awaitText(t, "#missing p", "There is no such sale.")
+	})
+}
