@@ -49,7 +49,7 @@ const (
 type Rebuilt struct {
 	Model   Model
 	Checked int64 // rows that should be there, compared so far; of the activity known at the end
-	Written int64 // rows that were missing or different
+	Written int64 // rows that were missing or different; of the activity also what was not added up yet
 	Deleted int64 // rows that no event accounts for
 	Took    time.Duration
 	Done    bool
