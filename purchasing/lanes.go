@@ -34,7 +34,7 @@ func (a DecideArgs) InsertOpts() river.InsertOpts {
 
 const (
 	// saleLockClass is the class of the advisory locks in which workers queue for a sale.
-	saleLockClass = 0x5A1E
+	saleLockClass     = 0x5A1E
 	purchaseLockClass = eventstore.PurchaseLockClass
 	// maxAttempts is River's largest: a decide job is never given up. (Upkeep
 	// resets the count long before.)
