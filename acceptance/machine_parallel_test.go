@@ -160,7 +160,7 @@ func (p *parallelMachine) end(ctx context.Context, o *modelOrder, command string
 		fields = map[string]any{"paymentReference": "refund", "restock": restock}
 	}
 	var shown struct{ Status string }
-	got, err := p.service.request(ctx, p.anyNode(), http.MethodPost, "/orders/"+o.id+"/"+command, fields, http.StatusOK, &shown)
+	got, err := p.request(ctx, p.anyNode(), http.MethodPost, "/orders/"+o.id+"/"+command, fields, http.StatusOK, &shown)
 	if err != nil {
 		return err
 	}
@@ -190,11 +190,11 @@ func (p *parallelMachine) nudgeAll(ctx context.Context, nudges []nudge) error {
 		if nudge.command == "stock" {
 			fields = map[string]any{"delta": nudge.delta}
 		}
-		code, err := p.service.request(ctx, p.anyNode(), http.MethodPost, p.path(sale, "/"+nudge.command), fields, http.StatusOK, nil)
+		code, err := p.request(ctx, p.anyNode(), http.MethodPost, p.path(sale, "/"+nudge.command), fields, http.StatusOK, nil)
 		if err != nil {
 			return err
 		}
-		if code != "" && !(code == "stock_not_available" && nudge.delta < 0) {
+		if code != "" && (code != "stock_not_available" || nudge.delta > 0) {
 			return fmt.Errorf("%+v: %s", nudge, code)
 		}
 		if code == "" {

@@ -365,7 +365,7 @@ func (m *machine) path(sale *modelSale, command string) string {
 
 // send sends a call. It returns the code of a refusal, or "".
 func (m *machine) send(t *rapid.T, method, path string, fields any, want int, into any) string {
-	code, err := m.service.request(t.Context(), m.node(), method, path, fields, want, into)
+	code, err := m.request(t.Context(), m.node(), method, path, fields, want, into)
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}

@@ -29,8 +29,8 @@ const (
 
 const (
 	// resultsKept is for how long after its acceptance a purchase must have a result:
-	// well below their retention.
-	resultsKept = 10 * time.Minute
+	// well below the least retention.
+	resultsKept = 5 * time.Minute
 	// undecidedFor is how long a purchase may be without an outcome.
 	undecidedFor = time.Minute
 )

@@ -76,7 +76,7 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 		t.Fatal(err)
 	}
 	t.Cleanup(pools.Close)
-	n := &node{pools: pools, store: eventstore.New(projections.Results{}, projections.Orders{}), url: url}
+	n := &node{pools: pools, store: eventstore.New(projections.Results{Retention: projections.ResultsRetention}, projections.Orders{}), url: url}
 	registry := prometheus.NewRegistry()
 	metrics := http.NewMetrics(registry)
 	writes := purchasing.NewMetrics(registry)
@@ -127,7 +127,7 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 
 	loops := []func(context.Context){board.Run, n.hub.Run, n.saleHub.Run, upkeep.Run}
 	if !config.idle {
-		loops = append(loops, n.backlog.Run)
+		loops = append(loops, n.backlog.Run, func(ctx context.Context) { projections.KeepActivity(ctx, pools.Read, quiet()) })
 	}
 	if !config.deaf {
 		loops = append(loops, func(ctx context.Context) { _ = listener.Run(ctx) }) // it only ends with the context

@@ -20,15 +20,8 @@ func (s *Server) registerPages(mux *http.ServeMux) error {
 	if err != nil {
 		return fmt.Errorf("find the page's assets: %w", err)
 	}
-	for pattern, page := range map[string][]byte{"GET /{$}": web.Index, "GET /operator/{$}": web.Operator} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Cache-Control", "no-cache")
-			w.Header().Set("Content-Security-Policy", pagePolicy)
-			w.Header().Set("ETag", `"`+web.Version+`"`)
-			w.Header().Set("Referrer-Policy", "same-origin")
-			http.ServeContent(w, r, "page.html", time.Time{}, bytes.NewReader(page))
-		})
-	}
+	mux.HandleFunc("GET /{$}", servePage(web.Index))
+	mux.HandleFunc("GET /operator/{$}", servePage(web.Operator))
 	mux.Handle("GET /operator", http.RedirectHandler("/operator/", http.StatusMovedPermanently))
 	mux.HandleFunc("GET /assets/{version}/{file}", func(w http.ResponseWriter, r *http.Request) {
 		file := r.PathValue("file")
@@ -44,4 +37,14 @@ func (s *Server) registerPages(mux *http.ServeMux) error {
 		http.ServeFileFS(w, r, assets, file)
 	})
 	return nil
+}
+
+func servePage(page []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-cache")
+		w.Header().Set("Content-Security-Policy", pagePolicy)
+		w.Header().Set("ETag", `"`+web.Version+`"`)
+		w.Header().Set("Referrer-Policy", "same-origin")
+		http.ServeContent(w, r, "page.html", time.Time{}, bytes.NewReader(page))
+	}
 }

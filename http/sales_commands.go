@@ -100,7 +100,7 @@ func (s *Server) registerSaleCommands() {
 func exampleSale(description string) map[string]*huma.Response {
 	return map[string]*huma.Response{"200": {
 		Description: description,
-		Content:     exampleContent("#/components/schemas/SaleBody", exampleSaleBody()),
+		Content:     exampleContent("#/components/schemas/SaleWithFigures", SaleWithFigures{SaleBody: exampleSaleBody(), Figures: Figures{Pending: 2, Confirmed: 13, Paid: 9}}),
 	}}
 }
 

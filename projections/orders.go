@@ -36,7 +36,16 @@ type Orders struct{}
 
 // Project implements eventstore.Projection.
 func (Orders) Project(ctx context.Context, writes *queries.Pipeline, streams []*eventstore.Stream) error {
-	var rows queries.UpsertOrdersParams
+	rows := orderRows(streams)
+	if len(rows.OrderIds) == 0 {
+		return nil
+	}
+	return queries.New(writes).UpsertOrders(ctx, rows)
+}
+
+// orderRows are the rows of those of the streams that are confirmed purchases: live
+// and when they are rebuilt.
+func orderRows(streams []*eventstore.Stream) (rows queries.UpsertOrdersParams) {
 	for _, stream := range streams {
 		order, ok := foldOrder(stream.Events)
 		if !ok {
@@ -56,10 +65,7 @@ func (Orders) Project(ctx context.Context, writes *queries.Pipeline, streams []*
 		rows.PaidAts = append(rows.PaidAts, orEpoch(order.PaidAt))
 		rows.EndedAts = append(rows.EndedAts, orEpoch(order.EndedAt))
 	}
-	if len(rows.OrderIds) == 0 {
-		return nil
-	}
-	return queries.New(writes).UpsertOrders(ctx, rows)
+	return rows
 }
 
 // foldOrder folds the events of a purchase's stream, from the first on, into all of

@@ -17,11 +17,23 @@ import (
 var ErrNotFound = errors.New("not found")
 
 // Results keeps purchase_results: a row for each decided purchase, for a while.
-type Results struct{}
+type Results struct {
+	Retention time.Duration
+}
 
 // Project implements eventstore.Projection.
-func (Results) Project(ctx context.Context, writes *queries.Pipeline, streams []*eventstore.Stream) error {
-	rows := queries.InsertPurchaseResultsParams{Retention: interval(resultsRetention)}
+func (r Results) Project(ctx context.Context, writes *queries.Pipeline, streams []*eventstore.Stream) error {
+	rows := resultRows(streams)
+	if len(rows.RequestIds) == 0 {
+		return nil
+	}
+	rows.Retention = interval(r.Retention)
+	return queries.New(writes).InsertPurchaseResults(ctx, rows)
+}
+
+// resultRows are the rows of those of the streams that are decided purchases: live and
+// when they are rebuilt.
+func resultRows(streams []*eventstore.Stream) (rows queries.InsertPurchaseResultsParams) {
 	for _, stream := range streams {
 		purchase, ok := FoldPurchase(stream.Events)
 		if !ok || !purchase.Decided() {
@@ -41,10 +53,7 @@ func (Results) Project(ctx context.Context, writes *queries.Pipeline, streams []
 		rows.AcceptedAts = append(rows.AcceptedAts, purchase.AcceptedAt)
 		rows.DecidedAts = append(rows.DecidedAts, purchase.DecidedAt)
 	}
-	if len(rows.RequestIds) == 0 {
-		return nil
-	}
-	return queries.New(writes).InsertPurchaseResults(ctx, rows)
+	return rows
 }
 
 // orEpoch stands in for "absent" in an array of times, which has no nulls; the

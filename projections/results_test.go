@@ -48,7 +48,7 @@ func decide(t *testing.T, pool *pgxpool.Pool, store *eventstore.Store, id uuid.U
 func TestPurchases_Get(t *testing.T) {
 	t.Parallel()
 	pool := openPool(t)
-	store := eventstore.New(Results{}, Orders{})
+	store := eventstore.New(Results{Retention: ResultsRetention}, Orders{})
 	reader := NewPurchases(store)
 	payBy := time.Date(2026, 11, 11, 0, 15, 0, 123456000, time.UTC)
 	for name, outcome := range map[string]domain.Event{
@@ -90,7 +90,7 @@ func TestPurchases_Get(t *testing.T) {
 func TestResults_OlderNeverOverwritesNewer(t *testing.T) {
 	t.Parallel()
 	pool := openPool(t)
-	store := eventstore.New(Results{})
+	store := eventstore.New(Results{Retention: ResultsRetention})
 	id := uuid.Must(uuid.NewV7())
 	decide(t, pool, store, id, domain.PurchaseRejected{Reason: domain.ReasonSoldOut})
 	if _, err := pool.Exec(t.Context(), "update purchase_results set version = 3, status = 'later'"); err != nil {
@@ -102,7 +102,7 @@ func TestResults_OlderNeverOverwritesNewer(t *testing.T) {
 	}
 	err = pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 		var writes queries.Pipeline
-		if err := (Results{}).Project(t.Context(), &writes, []*eventstore.Stream{eventstore.LoadedStream(events)}); err != nil {
+		if err := (Results{Retention: ResultsRetention}).Project(t.Context(), &writes, []*eventstore.Stream{eventstore.LoadedStream(events)}); err != nil {
 			return err
 		}
 		return writes.Send(t.Context(), tx)

@@ -13,19 +13,26 @@ import (
 )
 
 const (
-	// resultsRetention is how long a result is kept as a row. After that the
-	// stream itself is folded.
-	resultsRetention = 30 * time.Minute
-	retentionBeat    = time.Minute
+	// ResultsRetention is how long a result is kept as a row where nobody says
+	// otherwise. After that the stream itself is folded.
+	ResultsRetention = 30 * time.Minute
+	// MinResultsRetention is the length of a partition, and how far back the audit
+	// expects results.
+	MinResultsRetention = 10 * time.Minute
+	// MaxResultsRetention bounds how many partitions a read has to look into.
+	MaxResultsRetention = 24 * time.Hour
+
+	retentionBeat = time.Minute
 )
 
-// KeepResults makes the partitions of purchase_results ahead and drops the old
-// ones, now and every minute, until the context ends. Any number of nodes may.
-func KeepResults(ctx context.Context, pool *pgxpool.Pool, logger *slog.Logger) {
+// KeepResults makes the partitions of purchase_results ahead and drops those that
+// are older than the retention, now and every minute, until the context ends. Any
+// number of nodes may; of different retentions the shortest counts.
+func KeepResults(ctx context.Context, pool *pgxpool.Pool, retention time.Duration, logger *slog.Logger) {
 	tick := time.NewTicker(retentionBeat)
 	defer tick.Stop()
 	for {
-		if err := keepResults(ctx, pool); err != nil && ctx.Err() == nil {
+		if err := keepResults(ctx, pool, retention); err != nil && ctx.Err() == nil {
 			logger.Warn("could not keep the partitions of results", "error", err)
 		}
 		select {
@@ -36,8 +43,8 @@ func KeepResults(ctx context.Context, pool *pgxpool.Pool, logger *slog.Logger) {
 	}
 }
 
-func keepResults(ctx context.Context, pool *pgxpool.Pool) error {
-	if err := queries.New(pool).KeepPurchaseResults(ctx, interval(resultsRetention)); err != nil {
+func keepResults(ctx context.Context, pool *pgxpool.Pool, retention time.Duration) error {
+	if err := queries.New(pool).KeepPurchaseResults(ctx, interval(retention)); err != nil {
 		return fmt.Errorf("keep purchase results: %w", err)
 	}
 	return nil

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -48,12 +49,12 @@ func partitionOf(t *testing.T, pool *pgxpool.Pool, id uuid.UUID) string {
 func TestKeepResults(t *testing.T) {
 	t.Parallel()
 	pool := openPool(t)
-	store := eventstore.New(Results{})
+	store := eventstore.New(Results{Retention: ResultsRetention})
 	ctx := t.Context()
 	const byDefault = "purchase_results_default"
 
 	for range 2 { // a second call changes nothing
-		if err := keepResults(ctx, pool); err != nil {
+		if err := keepResults(ctx, pool, ResultsRetention); err != nil {
 			t.Fatal(err)
 		}
 		if got := partitions(t, pool); len(got) != 4 || !slices.Contains(got, byDefault) {
@@ -79,7 +80,7 @@ func TestKeepResults(t *testing.T) {
 	if _, err := pool.Exec(ctx, "update purchase_results_default set decided_at = now() - interval '31 minutes'"); err != nil {
 		t.Fatal(err)
 	}
-	if err := keepResults(ctx, pool); err != nil {
+	if err := keepResults(ctx, pool, ResultsRetention); err != nil {
 		t.Fatal(err)
 	}
 	if got := partitions(t, pool); slices.Contains(got, "purchase_results_202001010000") || len(got) != 4 {
@@ -112,7 +113,7 @@ func TestKeepResults_BesideALongReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	if err := keepResults(ctx, pool); err != nil {
+	if err := keepResults(ctx, pool, ResultsRetention); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(start); took > 2*time.Second {
@@ -121,10 +122,48 @@ func TestKeepResults_BesideALongReport(t *testing.T) {
 	if err := report.Rollback(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := keepResults(ctx, pool); err != nil {
+	if err := keepResults(ctx, pool, ResultsRetention); err != nil {
 		t.Fatal(err)
 	}
 	if got := partitions(t, pool); slices.Contains(got, "purchase_results_202001010000") {
 		t.Errorf("the partitions are %v: the old one should be gone by now", got)
+	}
+}
+
+// Where results are kept for longer, a period that is over by default stays; the row
+// of an older result is not brought back, and the stream answers for it.
+func TestKeepResults_Retention(t *testing.T) {
+	t.Parallel()
+	pool := openPool(t)
+	ctx := t.Context()
+	period := time.Now().Add(-time.Hour).UTC().Truncate(10 * time.Minute)
+	if _, err := pool.Exec(ctx, fmt.Sprintf(`create table purchase_results_%s partition of purchase_results
+		for values from (uuid_at('%[2]s')) to (uuid_at('%[2]s'::timestamptz + interval '10 minutes'))`,
+		period.Format("200601021504"), period.Format(time.RFC3339))); err != nil {
+		t.Fatal(err)
+	}
+	kept := len(partitions(t, pool))
+	if err := keepResults(ctx, pool, 2*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(partitions(t, pool)); got < kept {
+		t.Errorf("%d partitions are left of %d", got, kept)
+	}
+	if err := keepResults(ctx, pool, MinResultsRetention); err != nil {
+		t.Fatal(err)
+	}
+	if got := partitions(t, pool); len(got) != 4 {
+		t.Errorf("the partitions are %v, want three periods and the default", got)
+	}
+
+	store := eventstore.New(Results{Retention: time.Nanosecond}) // so every result is an old one
+	id := requestAt(time.Now())
+	decide(t, pool, store, id, domain.PurchaseRejected{Reason: domain.ReasonSoldOut})
+	var rows int
+	if err := pool.QueryRow(ctx, "select count(*) from purchase_results where request_id = $1", id).Scan(&rows); err != nil || rows != 0 {
+		t.Errorf("an old result has %d rows (%v)", rows, err)
+	}
+	if purchase, err := NewPurchases(store).Get(ctx, pool, id); err != nil || purchase.Reason != domain.ReasonSoldOut {
+		t.Errorf("got %+v and %v from the stream", purchase, err)
 	}
 }

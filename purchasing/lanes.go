@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+
+	"seckill/eventstore"
 )
 
 // lanes is the number of decide queues. A node works one job of each at a time,
@@ -32,9 +34,8 @@ func (a DecideArgs) InsertOpts() river.InsertOpts {
 
 const (
 	// saleLockClass is the class of the advisory locks in which workers queue for a sale.
-	saleLockClass = 0x5A1E
-	// purchaseLockClass is the class of the advisory locks of purchases.
-	purchaseLockClass = 0x0DE2
+	saleLockClass     = 0x5A1E
+	purchaseLockClass = eventstore.PurchaseLockClass
 	// maxAttempts is River's largest: a decide job is never given up. (Upkeep
 	// resets the count long before.)
 	maxAttempts = 32767

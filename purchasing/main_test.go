@@ -44,7 +44,7 @@ func newNode(t *testing.T, url string, maxBatch int) *node {
 	}
 	t.Cleanup(pools.Close)
 	logger := slog.New(slog.DiscardHandler)
-	n := &node{pools: pools, store: eventstore.New(projections.Results{}, projections.Orders{}), url: url}
+	n := &node{pools: pools, store: eventstore.New(projections.Results{Retention: projections.ResultsRetention}, projections.Orders{}), url: url}
 	metrics := purchasing.NewMetrics(prometheus.NewRegistry())
 	worker := purchasing.NewDecideWorker(pools.Decide, n.store, maxBatch, metrics, logger)
 	if n.river, err = purchasing.NewRiver(pools.River, "test-"+rand.Text(), worker, logger); err != nil {

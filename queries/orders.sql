@@ -64,3 +64,9 @@ select request_id from (
 ) overdue
 where pg_try_advisory_xact_lock(@lock_class::integer, uuid_hash(request_id))
 limit @max_orders;
+
+-- name: LockPurchases :many
+-- Those of the purchases whose locks are free, with their locks.
+select n.request_id::uuid as request_id
+from (select unnest(@request_ids::uuid[]) as request_id offset 0) n
+where pg_try_advisory_xact_lock(@lock_class::integer, uuid_hash(n.request_id));

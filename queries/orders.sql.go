@@ -219,6 +219,38 @@ func (q *Queries) LockPurchase(ctx context.Context, arg LockPurchaseParams) erro
 	return err
 }
 
+const lockPurchases = `-- name: LockPurchases :many
+select n.request_id::uuid as request_id
+from (select unnest($1::uuid[]) as request_id offset 0) n
+where pg_try_advisory_xact_lock($2::integer, uuid_hash(n.request_id))
+`
+
+type LockPurchasesParams struct {
+	RequestIds []uuid.UUID
+	LockClass  int32
+}
+
+// Those of the purchases whose locks are free, with their locks.
+func (q *Queries) LockPurchases(ctx context.Context, arg LockPurchasesParams) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, lockPurchases, arg.RequestIds, arg.LockClass)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var request_id uuid.UUID
+		if err := rows.Scan(&request_id); err != nil {
+			return nil, err
+		}
+		items = append(items, request_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const now = `-- name: Now :one
 select clock_timestamp()::timestamptz
 `

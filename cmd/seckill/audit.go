@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 
 	"github.com/jackc/pgx/v5"
 
 	"seckill/audit"
-	"seckill/postgres"
 )
 
 // AuditCmd compares what the tables hold with what the events say.
@@ -27,7 +25,7 @@ var errAuditFailed = errors.New("what is stored differs from what the events say
 
 // Run audits, prints what differs, and fails if anything does.
 func (c *AuditCmd) Run(ctx context.Context) (err error) {
-	databaseURL, stop, err := c.database(ctx)
+	databaseURL, stop, err := databaseOrPrivate(ctx, c.DatabaseURL, c.DataDir)
 	if err != nil {
 		return err
 	}
@@ -51,24 +49,6 @@ func (c *AuditCmd) Run(ctx context.Context) (err error) {
 		return errAuditFailed
 	}
 	return nil
-}
-
-// database is where to connect to: the one that is named, else the private server,
-// which is started if it does not run.
-func (c *AuditCmd) database(ctx context.Context) (databaseURL string, stop func() error, err error) {
-	nothing := func() error { return nil }
-	if c.DatabaseURL != "" {
-		return c.DatabaseURL, nothing, nil
-	}
-	private, err := postgres.StartEmbedded(ctx, postgres.EmbeddedConfig{DataDir: c.DataDir, Logger: slog.New(slog.DiscardHandler)})
-	if errors.Is(err, postgres.ErrInUse) {
-		databaseURL, err = postgres.RunningURL(c.DataDir)
-		return databaseURL, nothing, err
-	}
-	if err != nil {
-		return "", nothing, err
-	}
-	return private.URL(), private.Stop, nil
 }
 
 func (c *AuditCmd) write(w io.Writer, report audit.Report) error {

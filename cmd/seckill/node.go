@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -34,10 +35,11 @@ type node struct {
 }
 
 type nodeConfig struct {
-	databaseURL string
-	logger      *slog.Logger
-	maxBatch    int
-	secret      string
+	databaseURL      string
+	logger           *slog.Logger
+	maxBatch         int
+	resultsRetention time.Duration
+	secret           string
 }
 
 // newNode connects and starts what works in the background. It does not serve yet.
@@ -66,7 +68,7 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 	if err != nil {
 		return err
 	}
-	store := eventstore.New(projections.Results{}, projections.Orders{})
+	store := eventstore.New(projections.Results{Retention: config.resultsRetention}, projections.Orders{})
 	registry := newRegistry()
 	metrics, edge := purchasing.NewMetrics(registry), http.NewMetrics(registry)
 	worker := purchasing.NewDecideWorker(n.pools.Decide, store, config.maxBatch, metrics, logger)
@@ -129,7 +131,7 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 		saleHub.Run,
 		func(ctx context.Context) { _ = listener.Run(ctx) }, // it only ends with the context
 		func(ctx context.Context) { projections.KeepActivity(ctx, n.pools.Read, logger) },
-		func(ctx context.Context) { projections.KeepResults(ctx, n.pools.Read, logger) },
+		func(ctx context.Context) { projections.KeepResults(ctx, n.pools.Read, config.resultsRetention, logger) },
 		upkeep.Run,
 	} {
 		n.loops.Go(func() { loop(loopCtx) })

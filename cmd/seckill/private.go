@@ -33,3 +33,21 @@ func causeOf(ctx context.Context) error {
 	}
 	return nil
 }
+
+// databaseOrPrivate is where a tool connects to: the database that is named, else the
+// private server, which is started if it does not run.
+func databaseOrPrivate(ctx context.Context, named, dataDir string) (databaseURL string, stop func() error, err error) {
+	nothing := func() error { return nil }
+	if named != "" {
+		return named, nothing, nil
+	}
+	private, err := postgres.StartEmbedded(ctx, postgres.EmbeddedConfig{DataDir: dataDir, Logger: slog.New(slog.DiscardHandler)})
+	if errors.Is(err, postgres.ErrInUse) {
+		databaseURL, err = postgres.RunningURL(dataDir)
+		return databaseURL, nothing, err
+	}
+	if err != nil {
+		return "", nothing, err
+	}
+	return private.URL(), private.Stop, nil
+}

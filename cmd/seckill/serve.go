@@ -13,6 +13,7 @@ import (
 
 	"seckill/migrations"
 	"seckill/postgres"
+	"seckill/projections"
 )
 
 // shutdownGrace is how long a stopping node may take to answer what it accepted.
@@ -26,18 +27,22 @@ const heapSlack = 24 << 20
 
 // ServeCmd serves the API and the page.
 type ServeCmd struct {
-	DatabaseURL string `env:"DATABASE_URL" help:"The database. Without it a private Postgres server is started."`
-	Listen      string `env:"SECKILL_LISTEN" default:"127.0.0.1:8080" help:"Where to listen."`
-	DataDir     string `env:"SECKILL_DATA_DIR" type:"path" help:"Where the private server keeps its data (default: under the user's cache directory; for root /var/lib/seckill)."`
-	Auth        string `env:"SECKILL_AUTH" default:"trust" enum:"trust" help:"Who may do what. trust: the caller names the buyer and may do everything."`
-	MaxBatch    int    `env:"SECKILL_MAX_BATCH" default:"500" help:"The most purchases in one transaction. 1 also turns draining off: the naive way, for comparison."`
-	Demo        bool   `help:"Create a demo sale when there is none."`
+	DatabaseURL      string        `env:"DATABASE_URL" help:"The database. Without it a private Postgres server is started."`
+	Listen           string        `env:"SECKILL_LISTEN" default:"127.0.0.1:8080" help:"Where to listen."`
+	DataDir          string        `env:"SECKILL_DATA_DIR" type:"path" help:"Where the private server keeps its data (default: under the user's cache directory; for root /var/lib/seckill)."`
+	Auth             string        `env:"SECKILL_AUTH" default:"trust" enum:"trust" help:"Who may do what. trust: the caller names the buyer and may do everything."`
+	MaxBatch         int           `env:"SECKILL_MAX_BATCH" default:"500" help:"The most purchases in one transaction. 1 also turns draining off: the naive way, for comparison."`
+	ResultsRetention time.Duration `env:"SECKILL_RESULTS_RETENTION" default:"30m" help:"How long results are rows, 10m to 24h. After that they are folded from the events, which is slower."`
+	Demo             bool          `help:"Create a demo sale when there is none."`
 }
 
 // Validate implements kong's validation.
 func (c *ServeCmd) Validate() error {
 	if c.MaxBatch < 1 || c.MaxBatch > 10_000 {
-		return fmt.Errorf("SECKILL_MAX_BATCH must be 1 to 10000")
+		return errors.New("SECKILL_MAX_BATCH must be 1 to 10000")
+	}
+	if c.ResultsRetention < projections.MinResultsRetention || c.ResultsRetention > projections.MaxResultsRetention {
+		return errors.New("SECKILL_RESULTS_RETENTION must be 10m to 24h")
 	}
 	return nil
 }
@@ -65,7 +70,9 @@ func (c *ServeCmd) Run(ctx context.Context) (err error) {
 	if err := migrations.Up(ctx, databaseURL); err != nil {
 		return fmt.Errorf("migrate the database: %w", err)
 	}
-	node, err := newNode(ctx, nodeConfig{databaseURL: databaseURL, maxBatch: c.MaxBatch, secret: os.Getenv("SECKILL_SECRET"), logger: logger})
+	node, err := newNode(ctx, nodeConfig{
+		databaseURL: databaseURL, logger: logger, maxBatch: c.MaxBatch, resultsRetention: c.ResultsRetention, secret: os.Getenv("SECKILL_SECRET"),
+	})
 	if err != nil {
 		return err
 	}
