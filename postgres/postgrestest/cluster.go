@@ -1,6 +1,7 @@
 package postgrestest
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -78,6 +79,21 @@ func (c *cluster) close(ctx context.Context) error {
 	}
 	if c.template != "" {
 		return c.drop(ctx, c.template)
+	}
+	return nil
+}
+
+// checkDeadlocks returns an error if the embedded server has noted a deadlock.
+func (c *cluster) checkDeadlocks() error {
+	if c.server == nil {
+		return nil
+	}
+	log, err := os.ReadFile(filepath.Join(c.dataDir, "postgres.log"))
+	if err != nil {
+		return err
+	}
+	if n := bytes.Count(log, []byte("deadlock detected")); n > 0 {
+		return fmt.Errorf("%d deadlocks", n)
 	}
 	return nil
 }

@@ -14,6 +14,9 @@ import (
 // afterwards however the tests end. If that cannot be started, Main says why and
 // exits with 1.
 //
+// A deadlock on the embedded server makes the run fail: nothing of ours may lock in
+// different orders.
+//
 // The checks run after tests that passed, once the server is stopped; an error
 // makes the run fail. One for leaked goroutines belongs here.
 func Main(m *testing.M, checks ...func() error) {
@@ -27,6 +30,9 @@ func run(m *testing.M, checks []func() error) int {
 		return complain("no Postgres for the tests", err)
 	}
 	code := m.Run()
+	if err := shared.checkDeadlocks(); err != nil {
+		code = cmp.Or(code, complain("the tests' Postgres", err))
+	}
 	if code != 0 {
 		shared.keepLog()
 	}
