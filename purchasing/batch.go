@@ -2,7 +2,6 @@ package purchasing
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,7 +10,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"seckill/domain"
 	"seckill/eventstore"
@@ -73,6 +71,7 @@ func (w *DecideWorker) decide(ctx context.Context, job *river.Job[DecideArgs], s
 	undecided, err := q.GetUndecided(ctx, queries.GetUndecidedParams{
 		TransactionIds: transactionIDs(jobs),
 		SaleID:         job.Args.SaleID,
+		AnyFree:        row.Available > 0,
 	})
 	if err != nil {
 		return done, fmt.Errorf("read what is undecided: %w", err)
@@ -94,16 +93,16 @@ func (w *DecideWorker) decide(ctx context.Context, job *river.Job[DecideArgs], s
 			return done, err
 		}
 	}
-	if err := writes.Send(ctx, tx); err != nil {
-		return done, fmt.Errorf("write a batch of %d: %w", len(undecided), err)
-	}
 	if scope.only == nil {
 		done.transactions = transactionIDs(jobs)
 	}
 	if slices.Contains(done.transactions, job.Args.TransactionID) {
-		if err := completeJob(ctx, tx, job); err != nil {
+		if err := queries.New(&writes).CompleteJob(ctx, job.ID); err != nil {
 			return done, err
 		}
+	}
+	if err := writes.Send(ctx, tx); err != nil {
+		return done, fmt.Errorf("write a batch of %d: %w", len(undecided), err)
 	}
 	if err := tx.Commit(ctx); err != nil {
 		return done, fmt.Errorf("commit a batch of %d: %w", len(undecided), err)
@@ -117,10 +116,6 @@ func (w *DecideWorker) decide(ctx context.Context, job *river.Job[DecideArgs], s
 func (w *DecideWorker) decideRequests(ctx context.Context, tx pgx.Tx, writes *queries.Pipeline,
 	sale domain.Sale, requests []queries.GetUndecidedRow, jobID int64, reject bool,
 ) ([]*eventstore.Stream, error) {
-	sequences, err := queries.New(tx).NextOrderSequences(ctx, int32(min(int64(len(requests)), sale.Available)))
-	if err != nil {
-		return nil, fmt.Errorf("number orders: %w", err)
-	}
 	causation := []byte(`{"job":` + strconv.FormatInt(jobID, 10) + `}`)
 	streams := make([]*eventstore.Stream, len(requests))
 	holdings := make(map[string]*holding, len(requests))
@@ -137,21 +132,16 @@ func (w *DecideWorker) decideRequests(ctx context.Context, tx pgx.Tx, writes *qu
 			held = holdingOf(request)
 			holdings[requested.UserID] = held
 		}
-		number := ""
-		if len(sequences) > 0 {
-			number = domain.OrderID(sequences[0])
-		}
 		outcome := sale.Decide(domain.Purchase{
 			RequestID:  stream.ID,
 			UserID:     requested.UserID,
 			Quantity:   requested.Quantity,
 			AcceptedAt: stream.Events[0].RecordedAt,
-		}, held.Holding, number, request.Now)
+		}, held.Holding, domain.OrderID(request.OrderNumber), request.Now)
 		sale.Apply(outcome)
 		held.Apply(stream.ID, outcome)
 		stream.Record(outcome, causation)
 		if _, confirmed := outcome.(domain.PurchaseConfirmed); confirmed {
-			sequences = sequences[1:]
 			held.changed = true
 		}
 	}
@@ -194,17 +184,6 @@ func allowances(saleID int64, holdings map[string]*holding) queries.UpsertAllowa
 		}
 	}
 	return rows
-}
-
-// completeJob completes the job in the transaction that decides its requests.
-// River checks no attempt here, so this is no fence; and that the job is gone, or
-// no longer running, is fine: its requests are decided either way.
-func completeJob(ctx context.Context, tx pgx.Tx, job *river.Job[DecideArgs]) error {
-	_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
-	if err != nil && !errors.Is(err, river.ErrNotFound) {
-		return fmt.Errorf("complete job %d: %w", job.ID, err)
-	}
-	return nil
 }
 
 func transactionIDs(jobs []inboxJob) []int64 {

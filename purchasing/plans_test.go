@@ -43,7 +43,7 @@ func TestPlans_SaleUnknownToTheStatistics(t *testing.T) {
 	}
 	for name, read := range map[string]func(*queries.Queries) (int, error){
 		"GetUndecided": func(q *queries.Queries) (int, error) {
-			rows, err := q.GetUndecided(t.Context(), queries.GetUndecidedParams{TransactionIds: transactions, SaleID: rushed})
+			rows, err := q.GetUndecided(t.Context(), queries.GetUndecidedParams{TransactionIds: transactions, SaleID: rushed, AnyFree: true})
 			return len(rows), err
 		},
 		"GetAllowances": func(q *queries.Queries) (int, error) {

@@ -30,6 +30,14 @@ where kind = 'decide'
 -- name: DeleteJobs :exec
 delete from river_job where id = any(@ids::bigint[]);
 
+-- name: CompleteJob :exec
+-- Completes a job in the transaction that decides its requests, as River does it
+-- after. That the job is gone, or runs no longer, is fine: its requests are decided
+-- either way.
+update river_job
+set state = 'completed', finalized_at = clock_timestamp()
+where id = @id and state = 'running';
+
 -- name: GetBacklog :many
 -- How many requests of each sale wait for a worker, and for how long the first has.
 -- Those of running jobs are being decided.

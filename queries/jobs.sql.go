@@ -9,6 +9,20 @@ import (
 	"context"
 )
 
+const completeJob = `-- name: CompleteJob :exec
+update river_job
+set state = 'completed', finalized_at = clock_timestamp()
+where id = $1 and state = 'running'
+`
+
+// Completes a job in the transaction that decides its requests, as River does it
+// after. That the job is gone, or runs no longer, is fine: its requests are decided
+// either way.
+func (q *Queries) CompleteJob(ctx context.Context, id int64) error {
+	_, err := q.db.Exec(ctx, completeJob, id)
+	return err
+}
+
 const deleteJobs = `-- name: DeleteJobs :exec
 delete from river_job where id = any($1::bigint[])
 `

@@ -30,7 +30,8 @@ where (user_id, key) in (
 
 -- name: GetUndecided :many
 -- The requests of a sale that these transactions accepted and nobody decided, in
--- the order of acceptance, with what their buyers hold.
+-- the order of acceptance, with what their buyers hold, and while units are free
+-- with a number for the order that each may become.
 --
 -- The statistics know nothing of a sale that has just opened: the planner takes it
 -- for a single row, and would read all its events and allowances, once for each
@@ -40,7 +41,8 @@ select sqlc.embed(e),
     clock_timestamp()::timestamptz as now,
     coalesce(a.quantity, 0)::bigint as held_quantity,
     coalesce(a.request_id, '00000000-0000-0000-0000-000000000000')::uuid as held_request_id,
-    coalesce(a.order_id, '')::text as held_order_id
+    coalesce(a.order_id, '')::text as held_order_id,
+    case when @any_free::boolean then nextval('order_sequence') else 0 end::bigint as order_number
 from events e
 left join lateral (
     select d.version from events d
@@ -75,6 +77,3 @@ select @sale_id::bigint, unnest(@user_ids::text[]), unnest(@quantities::bigint[]
     unnest(@request_ids::uuid[]), unnest(@order_ids::text[])
 on conflict (sale_id, user_id) do update
 set quantity = excluded.quantity, request_id = excluded.request_id, order_id = excluded.order_id;
-
--- name: NextOrderSequences :many
-select nextval('order_sequence')::bigint from generate_series(1, @count::integer);

@@ -78,7 +78,8 @@ select e.stream_id, e.version, e.transaction_id, e.position, e.sale_id, e.type, 
     clock_timestamp()::timestamptz as now,
     coalesce(a.quantity, 0)::bigint as held_quantity,
     coalesce(a.request_id, '00000000-0000-0000-0000-000000000000')::uuid as held_request_id,
-    coalesce(a.order_id, '')::text as held_order_id
+    coalesce(a.order_id, '')::text as held_order_id,
+    case when $1::boolean then nextval('order_sequence') else 0 end::bigint as order_number
 from events e
 left join lateral (
     select d.version from events d
@@ -90,14 +91,15 @@ left join lateral (
     where h.sale_id = e.sale_id and h.user_id = e.data->>'userId'
     limit 1
 ) a on true
-where e.transaction_id = any($1::bigint[])
-    and e.sale_id + 0 = $2
+where e.transaction_id = any($2::bigint[])
+    and e.sale_id + 0 = $3
     and e.type = 'PurchaseRequested'
     and decided.version is null
 order by e.transaction_id, e.position
 `
 
 type GetUndecidedParams struct {
+	AnyFree        bool
 	TransactionIds []int64
 	SaleID         int64
 }
@@ -108,17 +110,19 @@ type GetUndecidedRow struct {
 	HeldQuantity  int64
 	HeldRequestID uuid.UUID
 	HeldOrderID   string
+	OrderNumber   int64
 }
 
 // The requests of a sale that these transactions accepted and nobody decided, in
-// the order of acceptance, with what their buyers hold.
+// the order of acceptance, with what their buyers hold, and while units are free
+// with a number for the order that each may become.
 //
 // The statistics know nothing of a sale that has just opened: the planner takes it
 // for a single row, and would read all its events and allowances, once for each
 // request. So it is left no choice: the sum keeps it from the indexes by sale, and
 // the lateral joins look up by the whole key.
 func (q *Queries) GetUndecided(ctx context.Context, arg GetUndecidedParams) ([]GetUndecidedRow, error) {
-	rows, err := q.db.Query(ctx, getUndecided, arg.TransactionIds, arg.SaleID)
+	rows, err := q.db.Query(ctx, getUndecided, arg.AnyFree, arg.TransactionIds, arg.SaleID)
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +144,7 @@ func (q *Queries) GetUndecided(ctx context.Context, arg GetUndecidedParams) ([]G
 			&i.HeldQuantity,
 			&i.HeldRequestID,
 			&i.HeldOrderID,
+			&i.OrderNumber,
 		); err != nil {
 			return nil, err
 		}
@@ -230,30 +235,6 @@ func (q *Queries) ListRequests(ctx context.Context, arg ListRequestsParams) ([]L
 			return nil, err
 		}
 		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const nextOrderSequences = `-- name: NextOrderSequences :many
-select nextval('order_sequence')::bigint from generate_series(1, $1::integer)
-`
-
-func (q *Queries) NextOrderSequences(ctx context.Context, count int32) ([]int64, error) {
-	rows, err := q.db.Query(ctx, nextOrderSequences, count)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []int64
-	for rows.Next() {
-		var column_1 int64
-		if err := rows.Scan(&column_1); err != nil {
-			return nil, err
-		}
-		items = append(items, column_1)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
