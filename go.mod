@@ -20,6 +20,7 @@ require (
 	github.com/r3labs/sse/v2 v2.10.0
 	github.com/riverqueue/river v0.51.2
 	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.51.2
+	github.com/rs/cors v1.11.1
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/swaggest/swgui v1.8.5
 	github.com/vgarvardt/pgx-google-uuid/v5 v5.6.0

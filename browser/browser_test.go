@@ -16,6 +16,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("Buy", s.testBuy)
 	t.Run("Contract", s.testContract)
 	t.Run("Follow", s.testFollow)
+	t.Run("Module", s.testModule)
 	t.Run("Operator", s.testOperator)
 	t.Run("Pages", s.testPages)
 	t.Run("Press", s.testPress)

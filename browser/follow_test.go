@@ -3,61 +3,88 @@ package browser_test
 import (
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/chromedp"
 )
 
-// The ways in which the page learns its result, as URLs to wait for and as
-// patterns to block them.
+// way is one in which the page learns its result.
+type way struct {
+	method string
+	fits   func(url string) bool
+}
+
 var (
-	isStream    = regexp.MustCompile(`/purchases/[^/]+/events$`).MatchString
-	isLongPoll  = regexp.MustCompile(`/purchases/[^/]+\?wait=30s$`).MatchString
-	isShortPoll = regexp.MustCompile(`/purchases/[^/?]+$`).MatchString
-	isNone      = func(string) bool { return false }
+	isStream   = regexp.MustCompile(`/purchases/[^/]+/events$`).MatchString
+	byStream   = way{"GET", isStream}
+	bySocket   = way{"WEBSOCKET", regexp.MustCompile(`/purchases/[^/]+/ws$`).MatchString}
+	byLongPoll = way{"GET", regexp.MustCompile(`/purchases/[^/]+\?wait=30s$`).MatchString}
+	byPolling  = way{"GET", regexp.MustCompile(`/purchases/[^/?]+$`).MatchString}
+	ways       = []way{byStream, bySocket, byLongPoll, byPolling}
 )
 
+// How to take the ways from a page: patterns to block, and a script for what the
+// browser cannot block.
 const (
 	streams   = `*://*:*/purchases/*/events`
 	longPolls = `*://*:*/purchases/*\?wait=*`
+	noSockets = `window.WebSocket = class { constructor() { throw new Error('no sockets here'); } };`
 )
 
-// testFollow blocks the ways in turn. The service decides nothing until the page
+// testFollow takes the ways away in turn. The service decides nothing until the page
 // has turned to the one that it is left with.
 func (s *shop) testFollow(t *testing.T) {
 	t.Parallel()
 
 	for name, test := range map[string]struct {
-		blocked []string
-		silent  bool // streams are not blocked, but nothing arrives
-		way     func(url string) bool
-		unused  func(url string) bool // the next one
+		blocked   []string
+		noSockets bool
+		silent    bool // streams are not blocked, but nothing arrives
+		left      int  // which of the ways
 	}{
-		"Stream":           {way: isStream, unused: isLongPoll},
-		"NoStream":         {way: isLongPoll, unused: isShortPoll, blocked: []string{streams}},
-		"SilentStream":     {way: isLongPoll, unused: isShortPoll, silent: true},
-		"NothingThatWaits": {way: isShortPoll, unused: isNone, blocked: []string{streams, longPolls}},
+		"Stream":           {left: 0},
+		"NoStream":         {left: 1, blocked: []string{streams}},
+		"SilentStream":     {left: 1, silent: true},
+		"NothingPushed":    {left: 2, blocked: []string{streams}, noSockets: true},
+		"NothingThatWaits": {left: 3, blocked: []string{streams, longPolls}, noSockets: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			on := s.schedule(t, sale{Stock: 2})
 			p := s.visitSale(t, s.english, on.SaleID)
 			p.block(t, test.blocked...)
+			if test.noSockets {
+				do(t, p.tab, chromedp.Evaluate[chromedp.Void](noSockets))
+			}
 			if test.silent {
 				p.suspend(t, "*/events", fetch.RequestStageRequest)
 			}
 			release := s.hold(t, on.SaleID)
 
-			do(t, p.tab, untilRequested(test.way, chromedp.Click(buyButton)))
+			p.press(t)
+			p.awaitWay(t, ways[test.left])
 			p.await(t, "processing")
 			release()
 			p.awaitWin(t, s.service, on.SaleID)
-			if p.count("GET", test.unused) > 0 {
-				t.Error("the page has used a lesser way than it had to")
+			for _, unused := range ways[test.left+1:] {
+				if p.count(unused.method, unused.fits) > 0 {
+					t.Error("the page has used a lesser way than it had to")
+				}
 			}
 			p.requireOnePurchase(t, s.service, on.SaleID, 1)
 		})
+	}
+}
+
+// awaitWay waits until the page has turned to a way.
+func (p buyersPage) awaitWay(t *testing.T, to way) {
+	t.Helper()
+	for deadline := time.Now().Add(soon); p.count(to.method, to.fits) == 0; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %s: the page turns to %s", soon, to.method)
+		}
 	}
 }
 

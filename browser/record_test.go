@@ -30,6 +30,8 @@ func (r *record) note(event any) {
 	switch event := event.(type) {
 	case *network.EventRequestWillBeSent:
 		r.requests = append(r.requests, request{event.Request.Method, event.Request.URL})
+	case *network.EventWebSocketCreated:
+		r.requests = append(r.requests, request{"WEBSOCKET", event.URL})
 	case *log.EventEntryAdded:
 		r.troubles = append(r.troubles, fmt.Sprintf("%s: %s %s", event.Entry.Source, event.Entry.Text, event.Entry.URL))
 	case *runtime.EventConsoleAPICalled:
@@ -61,7 +63,7 @@ func (r *record) wrong(origin string) []string {
 	defer r.mu.Unlock()
 	wrong := slices.Clone(r.troubles)
 	for _, sent := range r.requests {
-		if !strings.HasPrefix(sent.url, origin+"/") && !strings.HasPrefix(sent.url, "data:") {
+		if !strings.HasPrefix(strings.Replace(sent.url, "ws://", "http://", 1), origin+"/") && !strings.HasPrefix(sent.url, "data:") {
 			wrong = append(wrong, "elsewhere: "+sent.url)
 		}
 	}

@@ -52,8 +52,9 @@ type node struct {
 
 // nodeConfig says what a node lacks.
 type nodeConfig struct {
-	deaf bool // it hears of no commit
-	idle bool // it decides nothing
+	deaf    bool     // it hears of no commit
+	idle    bool     // it decides nothing
+	origins []string // of pages elsewhere
 }
 
 // startNode serves a database of its own until the test ends.
@@ -113,6 +114,7 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 		Listener:  listener,
 		Logger:    quiet(),
 		Orders:    purchasing.NewOrders(pools.Orders, n.store),
+		Origins:   config.origins,
 		Purchases: reader,
 		Read:      pools.Read,
 		SaleHub:   n.saleHub,

@@ -22,6 +22,11 @@ func (s *Server) registerPages(mux *http.ServeMux) error {
 	}
 	mux.HandleFunc("GET /{$}", servePage(web.Index))
 	mux.HandleFunc("GET /operator/{$}", servePage(web.Operator))
+	mux.HandleFunc("GET /seckill.js", func(w http.ResponseWriter, r *http.Request) { // for pages of others
+		w.Header().Set("Cache-Control", "no-cache")
+		w.Header().Set("ETag", `"`+web.Version+`"`)
+		http.ServeFileFS(w, r, assets, "seckill.js")
+	})
 	mux.Handle("GET /operator", http.RedirectHandler("/operator/", http.StatusMovedPermanently))
 	mux.HandleFunc("GET /assets/{version}/{file}", func(w http.ResponseWriter, r *http.Request) {
 		file := r.PathValue("file")

@@ -38,6 +38,7 @@ type Config struct {
 	Listener  *eventstore.Listener
 	Logger    *slog.Logger
 	Orders    *purchasing.Orders
+	Origins   []string // of pages elsewhere that may use the API
 	Purchases *projections.Purchases
 	Read      *pgxpool.Pool
 	SaleHub   *SaleHub
@@ -91,7 +92,7 @@ func NewServer(config Config) (*Server, error) {
 		return nil, err
 	}
 	registerProblems(mux)
-	s.handler = answering(mux)
+	s.handler = answering(allowOrigins(config.Origins, mux))
 	s.server = &http.Server{
 		Handler:           s.handler,
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -173,14 +174,14 @@ In trust mode the caller names the buyer (` + "`userId`" + `).`
 
 // answering prepares every answer: it gets a deadline, as a client that does not
 // read must not hold a connection.
-func answering(mux *http.ServeMux) http.Handler {
+func answering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout)) // there is none in tests
 		if contentType := r.Header.Get("Content-Type"); contentType != "" {
 			r.Header.Set("Content-Type", strings.ToLower(contentType)) // huma minds the case of media types, which have none
 		}
-		mux.ServeHTTP(w, r)
+		next.ServeHTTP(w, r)
 	})
 }
 

@@ -38,6 +38,7 @@ type nodeConfig struct {
 	databaseURL      string
 	logger           *slog.Logger
 	maxBatch         int
+	origins          []string // of pages elsewhere
 	resultsRetention time.Duration
 	secret           string
 }
@@ -106,6 +107,7 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 		Listener:  listener,
 		Logger:    logger,
 		Orders:    purchasing.NewOrders(n.pools.Orders, store),
+		Origins:   config.origins,
 		Purchases: purchases,
 		Read:      n.pools.Read,
 		SaleHub:   saleHub,

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"time"
 
+	"seckill/http"
 	"seckill/migrations"
 	"seckill/postgres"
 	"seckill/projections"
@@ -33,6 +34,7 @@ type ServeCmd struct {
 	Auth             string        `env:"SECKILL_AUTH" default:"trust" enum:"trust" help:"Who may do what. trust: the caller names the buyer and may do everything."`
 	MaxBatch         int           `env:"SECKILL_MAX_BATCH" default:"500" help:"The most purchases in one transaction. 1 also turns draining off: the naive way, for comparison."`
 	ResultsRetention time.Duration `env:"SECKILL_RESULTS_RETENTION" default:"30m" help:"How long results are rows, 10m to 24h. After that they are folded from the events, which is slower."`
+	CORSOrigins      []string      `name:"cors-origins" env:"SECKILL_CORS_ORIGINS" sep:"," help:"Origins of pages elsewhere that may use the API, such as https://shop.example; separated by commas."`
 	Demo             bool          `help:"Create a demo sale when there is none."`
 }
 
@@ -40,6 +42,11 @@ type ServeCmd struct {
 func (c *ServeCmd) Validate() error {
 	if c.MaxBatch < 1 || c.MaxBatch > 10_000 {
 		return errors.New("SECKILL_MAX_BATCH must be 1 to 10000")
+	}
+	for _, origin := range c.CORSOrigins {
+		if err := http.CheckOrigin(origin); err != nil {
+			return fmt.Errorf("SECKILL_CORS_ORIGINS: %w", err)
+		}
 	}
 	if c.ResultsRetention < projections.MinResultsRetention || c.ResultsRetention > projections.MaxResultsRetention {
 		return errors.New("SECKILL_RESULTS_RETENTION must be 10m to 24h")
@@ -71,7 +78,7 @@ func (c *ServeCmd) Run(ctx context.Context) (err error) {
 		return fmt.Errorf("migrate the database: %w", err)
 	}
 	node, err := newNode(ctx, nodeConfig{
-		databaseURL: databaseURL, logger: logger, maxBatch: c.MaxBatch, resultsRetention: c.ResultsRetention, secret: os.Getenv("SECKILL_SECRET"),
+		databaseURL: databaseURL, logger: logger, maxBatch: c.MaxBatch, origins: c.CORSOrigins, resultsRetention: c.ResultsRetention, secret: os.Getenv("SECKILL_SECRET"),
 	})
 	if err != nil {
 		return err

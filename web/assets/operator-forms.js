@@ -1,7 +1,7 @@
 // The operator's commands: what is filled in, sent, and refused.
 
-import { call, CallError } from './api.js';
 import { digits, minorUnits } from './money.js';
+import { call, CallError } from './seckill.js';
 import { failureText, t } from './text.js';
 
 const $ = (id) => document.getElementById(id);

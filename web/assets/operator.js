@@ -1,13 +1,13 @@
 // The operator's page: the sales, and one of them, or the form for a new one.
 
-import { call, CallError } from './api.js';
 import { fill } from './chart.js';
 import { ServerClock, sleep } from './clock.js';
 import * as forms from './operator-forms.js';
 import * as view from './operator-view.js';
 import { words } from './operator-words.js';
 import { supersedes } from './sale.js';
-import { speak, t, translate } from './text.js';
+import { call, CallError, settings } from './seckill.js';
+import { language, speak, t, translate } from './text.js';
 
 const LIST_PACE = 3000;
 const FIGURES_PACE = 1000;
@@ -21,6 +21,7 @@ let shown = null; // the sale, as it was heard of last
 let stream = null; // its state and stock, live: one stream, as a browser has six connections to a server
 let misses = 0;
 
+settings.language = language;
 speak(words);
 translate(document);
 view.linkHome($('home'));

@@ -1,11 +1,10 @@
 // The buyers' page: one sale, one button, one outcome at a time.
 
-import { CallError } from './api.js';
 import * as buyer from './buyer.js';
 import { ServerClock, sleep } from './clock.js';
-import * as press from './purchase.js';
 import * as sales from './sale.js';
-import { speak, t, translate } from './text.js';
+import * as press from './seckill.js';
+import { language, speak, t, translate } from './text.js';
 import * as view from './view.js';
 import { words } from './words.js';
 
@@ -31,6 +30,7 @@ const ONE_PRESS = 700;
 
 let clickedAt = -Infinity;
 
+press.settings.language = language;
 speak(words);
 translate(document);
 name.value = buyer.remembered();
@@ -86,7 +86,7 @@ async function find() {
       }
       view.show('empty');
     } catch (error) {
-      if (!(error instanceof CallError)) {
+      if (!(error instanceof press.CallError)) {
         throw error;
       }
       if (error.status !== 404) {

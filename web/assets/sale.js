@@ -1,7 +1,7 @@
 // One sale: which one to show, what it is at a given moment, and keeping up with it.
 
-import { call } from './api.js';
 import { sleep } from './clock.js';
+import { call } from './seckill.js';
 
 /** Resolves to the newest sales, as many as the service tells of at once; throws a CallError. */
 export async function list(clock) {

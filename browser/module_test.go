@@ -1,0 +1,103 @@
+package browser_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// testModule uses /seckill.js as a page of somebody else does.
+func (s *shop) testModule(t *testing.T) {
+	t.Parallel()
+
+	// result is what the module answers, once it does.
+	result := func(t *testing.T, in *tab) purchase {
+		t.Helper()
+		return until[purchase](t, in, `() => window.answer`)
+	}
+	use := func(t *testing.T, in *tab, script string, arguments ...any) {
+		t.Helper()
+		do(t, in, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`
+			import('/seckill.js').then(async (seckill) => {
+				window.told = [];
+				const progress = (step) => {
+					window.told.push(step.purchase ? 'accepted' : 'sending');
+					document.body.append('.'); // for whoever waits for a change
+				};
+				window.answer = await (`+script+`);
+			}).catch((error) => { window.answer = { status: 'error', reason: error.code }; })
+				.finally(() => document.body.append('.'));`, arguments...)))
+	}
+	elsewhere := func(t *testing.T) *tab {
+		t.Helper()
+		in := s.english.open(t)
+		do(t, in, chromedp.Navigate(s.url+"/healthz")) // a page without anything
+		return in
+	}
+
+	t.Run("Buys", func(t *testing.T) {
+		t.Parallel()
+		on, in := s.schedule(t, sale{Stock: 2}), elsewhere(t)
+		use(t, in, `seckill.buy(%d, { userId: 'x', progress })`, on.SaleID)
+		if got := result(t, in); got.Status != "succeeded" || got.OrderID == "" {
+			t.Errorf("got %+v", got)
+		}
+		if got := do(t, in, chromedp.Evaluate[string](`told.join()`)); got != "sending,accepted" {
+			t.Errorf("it told of %s", got)
+		}
+	})
+
+	t.Run("IsRefused", func(t *testing.T) {
+		t.Parallel()
+		on, in := s.schedule(t, sale{Stock: 2}), elsewhere(t)
+		s.call(t, http.MethodPost, fmt.Sprintf("/sales/%d/close", on.SaleID), nil, &struct{}{})
+		use(t, in, `seckill.buy(%d, { userId: 'x' })`, on.SaleID)
+		if got := result(t, in); got.Status != "error" || got.Reason != "sale_closed" {
+			t.Errorf("got %+v", got)
+		}
+	})
+
+	t.Run("SurvivesAReload", func(t *testing.T) {
+		t.Parallel()
+		on, in := s.schedule(t, sale{Stock: 2, PerUserLimit: 2}), elsewhere(t)
+		release := s.hold(t, on.SaleID)
+		use(t, in, `seckill.buy(%d, { userId: 'x', progress })`, on.SaleID)
+		until[bool](t, in, `() => window.told?.includes('accepted')`)
+		do(t, in, chromedp.Reload())
+		use(t, in, `seckill.resume({ progress })`)
+		release()
+		if got := result(t, in); got.Status != "succeeded" {
+			t.Errorf("got %+v", got)
+		}
+		if requested := s.events(t, on.SaleID)["PurchaseRequested"]; requested != 1 {
+			t.Errorf("%d purchases were requested, want 1", requested)
+		}
+	})
+
+	// The answer to the POST is lost: the same key finds the purchase again.
+	t.Run("RecoversALostAnswer", func(t *testing.T) {
+		t.Parallel()
+		on, in := s.schedule(t, sale{Stock: 2, PerUserLimit: 2}), elsewhere(t)
+		do(t, in, chromedp.Evaluate[chromedp.Void](`
+			const original = window.fetch;
+			let lost = 0;
+			window.fetch = async (...request) => {
+				const response = await original(...request);
+				if (request[1].method === 'POST' && lost++ < 2) throw new TypeError('lost');
+				return response;
+			};`))
+		use(t, in, `seckill.buy(%d, { userId: 'x' })`, on.SaleID)
+		if got := result(t, in); got.Status != "succeeded" {
+			t.Errorf("got %+v", got)
+		}
+		if requested := s.events(t, on.SaleID)["PurchaseRequested"]; requested != 1 {
+			t.Errorf("%d purchases were requested, want 1", requested)
+		}
+		if posts := in.count("POST", func(url string) bool { return strings.HasSuffix(url, "/purchases") }); posts != 3 {
+			t.Errorf("it has posted %d times, want 3", posts)
+		}
+	})
+}
