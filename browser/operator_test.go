@@ -31,6 +31,12 @@ func (p operatorsPage) awaitText(t *testing.T, selector, text string) {
 	}`, selector, text)
 }
 
+// awaitIdle waits until no command is under way: another would be ignored.
+func (p operatorsPage) awaitIdle(t *testing.T) {
+	t.Helper()
+	until[bool](t, p.tab, `() => [...document.querySelectorAll('form, #commands')].every(({ ariaBusy }) => ariaBusy !== 'true')`)
+}
+
 // fill types into the fields of a form, by their names.
 func (p operatorsPage) fill(t *testing.T, form string, fields map[string]string) {
 	t.Helper()
@@ -123,21 +129,25 @@ func (s *shop) testOperator(t *testing.T) {
 
 		p.click(t, "#pause")
 		p.awaitText(t, "#state", "Paused")
+		p.awaitIdle(t)
 		p.click(t, "#resume")
 		p.awaitText(t, "#state", "On sale")
 		p.fill(t, "#stock-form", map[string]string{"delta": "5"})
 		p.click(t, "#stock-form [value='1']")
 		p.awaitText(t, "#of-stock", "of 25 units free")
+		p.awaitIdle(t)
 		p.fill(t, "#stock-form", map[string]string{"delta": "23"})
 		p.click(t, "#stock-form [value='-1']")
 		p.awaitText(t, "#stock-failure", "Fewer units are free than are to be removed.")
 
 		do(t, p.tab, chromedp.Reload())
 		p.awaitText(t, "#available", "22")
-		p.click(t, "#close")
-		p.click(t, "#sure [value='no']")
-		p.click(t, "#close")
-		p.click(t, "#sure [value='yes']")
+		for _, answer := range []string{"no", "yes"} {
+			p.awaitIdle(t)
+			p.click(t, "#close")
+			until[bool](t, p.tab, `() => document.getElementById('sure').open`)
+			p.click(t, "#sure [value='"+answer+"']")
+		}
 		p.awaitText(t, "#state", "Closed")
 		p.awaitText(t, "#over", "The sale is over; nothing can be changed.")
 		if closed := s.events(t, on.SaleID)["SaleClosed"]; closed != 1 {
