@@ -89,6 +89,21 @@ func TestPages(t *testing.T) {
 	}
 }
 
+func TestOperatorSaysWhatEachFieldMustBe(t *testing.T) {
+	t.Parallel()
+
+	words := mustRead(t, "assets/operator-words.js")
+	fields := submatches(`<input[^>]* name="(\w+)"`, string(Operator))
+	if len(fields) == 0 {
+		t.Fatal("no fields")
+	}
+	for _, name := range fields {
+		if got := strings.Count(words, "'field."+name+"': "); got != 2 {
+			t.Errorf("%s: words in %d languages, want 2", name, got)
+		}
+	}
+}
+
 // modules are these and all that they import, directly or not, sorted.
 func modules(tb testing.TB, names []string) []string {
 	tb.Helper()

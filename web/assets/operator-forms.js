@@ -1,6 +1,6 @@
-// The operator's commands: what is filled in, sent, and refused.
+// The operator's commands: what is sent, once, and what to say of what was refused.
 
-import { digits, minorUnits } from './money.js';
+import * as fields from './operator-fields.js';
 import { call, CallError } from './seckill.js';
 import { failureText, t } from './text.js';
 
@@ -9,58 +9,72 @@ const MINUTE = 60_000;
 
 /** Lets the page's commands do something: `changed` and `scheduled` are told the sale that the service answers with. */
 export function listen({ changed, sale, scheduled }) {
-  const command = (path, options) => call(`/sales/${sale().saleId}${path}`, options);
-  const change = (form, failure, send) => once(form, failure, async () => {
-    const answer = await send();
-    if (answer) {
-      changed(answer);
-    }
-  });
+  // A command is for the sale that is shown when it is given: before it is sent, the address may lead to another one.
+  const command = (form, failure, send, options) => {
+    const { name, saleId } = sale();
+    once(form, failure, async () => {
+      const answer = await send((path, body, method = 'POST') => call(`/sales/${saleId}${path}`, { body, method }), name);
+      if (answer) {
+        changed(answer);
+      }
+    }, options);
+  };
 
   for (const name of ['pause', 'resume']) {
-    $(name).addEventListener('click', () => change($('commands'), $('state-failure'), () => command(`/${name}`, { method: 'POST' })));
+    $(name).addEventListener('click', () => command($('state-commands'), $('state-failure'), (post) => post(`/${name}`)));
   }
-  $('close').addEventListener('click', () => change($('commands'), $('state-failure'), async () => (
-    await sure(sale()) ? command('/close', { method: 'POST' }) : null
+  $('close').addEventListener('click', () => command($('state-commands'), $('state-failure'), async (post, name) => (
+    await sure(name) ? post('/close') : null
   )));
+  window.addEventListener('hashchange', () => $('sure').close()); // It asks about a sale that is no longer in sight.
 
   $('stock-form').addEventListener('submit', (event) => {
     event.preventDefault();
     const sign = Number(event.submitter?.value ?? 1);
-    change(event.target, $('stock-failure'), async () => {
-      const delta = sign * whole(event.target.elements.delta);
-      const answer = await command('/stock', { body: { delta }, method: 'POST' });
+    command(event.target, $('stock-failure'), async (post) => {
+      const answer = await post('/stock', fields.change($('delta'), sign));
       event.target.reset();
 
       return answer;
-    });
+    }, { repeatable: false });
   });
 
   $('window-form').addEventListener('submit', (event) => {
     event.preventDefault();
-    const { closesAt, opensAt } = event.target.elements;
-    change(event.target, $('window-failure'), () => command('', {
-      // What was not touched is left as it is: the field holds no fractions of a second.
-      body: { ...moved(opensAt), ...moved(closesAt) },
-      method: 'PATCH',
-    }));
+    command(event.target, $('window-failure'), (send) => {
+      const window = fields.moved($('move-opens'), $('move-closes'));
+
+      return Object.keys(window).length > 0 ? send('', window, 'PATCH') : null;
+    });
   });
 
   $('schedule').addEventListener('submit', (event) => {
     event.preventDefault();
-    once(event.target, $('schedule-failure'), async () => scheduled(await call('/sales', { body: plan(event.target.elements), method: 'POST' })));
+    once(event.target, $('schedule-failure'), async () => {
+      const answer = await call('/sales', { body: fields.plan(event.target.elements), method: 'POST' });
+      event.target.reset();
+      scheduled(answer);
+    }, { repeatable: false });
   });
 }
 
-/** Fills the fields of a sale's commands with what it is. */
-export function fill(sale) {
-  for (const [field, time] of [[$('move-opens'), sale.opensAt], [$('move-closes'), sale.closesAt]]) {
-    field.value = local(Date.parse(time));
-    field.dataset.was = field.value;
+/** Lets the fields of a sale's commands follow what it is. What was typed stays, unless it was for another sale. */
+export function follow(sale) {
+  const another = $('commands').dataset.sale !== String(sale.saleId);
+  if (another) {
+    $('commands').dataset.sale = sale.saleId;
+    $('stock-form').reset();
+    for (const form of $('commands').children) {
+      clear(form);
+    }
   }
   $('move-opens').disabled = sale.status !== 'scheduled';
-  for (const id of ['state-failure', 'stock-failure', 'window-failure']) {
-    say($(id), '');
+  for (const [field, time] of [[$('move-opens'), sale.opensAt], [$('move-closes'), sale.closesAt]]) {
+    const untouched = another || field.disabled || !fields.touched(field);
+    field.dataset.was = local(time);
+    if (untouched) {
+      field.value = field.dataset.was;
+    }
   }
 }
 
@@ -78,112 +92,75 @@ export function begin(now) {
   elements.name.focus();
 }
 
-/** A value that cannot be sent as it was typed. */
-class FieldError extends Error {
-  constructor(field, words) {
-    super(words);
-    this.field = field;
-  }
-}
-
-function plan(elements) {
-  const currency = elements.currency.value.trim().toUpperCase();
-  if (digits(currency) === null) {
-    throw new FieldError(elements.currency, t('field.currency'));
-  }
-  const price = minorUnits(elements.price.value, currency);
-  if (price === null) {
-    throw new FieldError(elements.price, t('field.price'));
-  }
-
-  return {
-    closesAt: time(elements.closesAt),
-    currency,
-    name: elements.name.value.trim(),
-    opensAt: time(elements.opensAt),
-    paymentTimeout: `${whole(elements.paymentTimeout)}m`,
-    perUserLimit: whole(elements.perUserLimit),
-    price,
-    stock: whole(elements.stock),
-    ...(elements.goodsId.value.trim() && { goodsId: whole(elements.goodsId) }),
-  };
-}
-
-function whole(field) {
-  const text = field.value.trim();
-  if (!/^\d{1,15}$/.test(text) || Number(text) === 0) {
-    throw new FieldError(field, t('field.number'));
-  }
-
-  return Number(text);
-}
-
-function time(field) {
-  const moment = Date.parse(field.value); // A time without a zone is the browser's.
-  if (Number.isNaN(moment)) {
-    throw new FieldError(field, t('field.time'));
-  }
-
-  return new Date(moment).toISOString();
-}
-
-function moved(field) {
-  return field.value === field.dataset.was ? {} : { [field.name]: time(field) };
-}
-
-/** A moment as a field for local times writes it. */
-function local(moment) {
-  const offset = new Date(moment).getTimezoneOffset() * MINUTE;
-
-  return new Date(moment - offset).toISOString().slice(0, 19);
+function local(time) {
+  return fields.local(new Date(time).getTime());
 }
 
 /** Sends once, however often it is pressed meanwhile, and says what went wrong, at the field where there is one. */
-async function once(form, failure, send) {
+async function once(form, failure, send, { repeatable = true } = {}) {
   if (form.ariaBusy === 'true') {
     return;
   }
   form.ariaBusy = 'true';
-  say(failure, '');
-  for (const field of form.querySelectorAll('[aria-invalid]')) {
-    field.removeAttribute('aria-invalid');
-  }
+  clear(form);
+  failure.textContent = '';
   try {
     await send();
   } catch (error) {
-    refuse(form, failure, error);
+    failure.textContent = reason(error, repeatable);
+    refuse(wrong(form, error));
   } finally {
     form.ariaBusy = 'false';
   }
 }
 
-function refuse(form, failure, error) {
-  if (error instanceof FieldError) {
-    invalid(error.field);
-    say(failure, error.message);
-    error.field.focus();
-  } else if (error instanceof CallError) {
-    const fields = error.errors.map(({ location }) => form.elements?.[location?.replace(/^body\./, '')]).filter(Boolean);
-    fields.forEach(invalid);
-    fields[0]?.focus();
-    say(failure, failureText(error.code, {}, error.detail));
-  } else {
+function reason(error, repeatable) {
+  if (error instanceof fields.FieldsError) {
+    return t('failure.invalid_request');
+  }
+  if (!(error instanceof CallError)) {
     throw error;
+  }
+
+  return error.transient && !repeatable ? t('failure.unknown') : failureText(error.code, {}, error.detail);
+}
+
+/** The fields of the form that an error is about. */
+function wrong(form, error) {
+  if (error instanceof fields.FieldsError) {
+    return error.fields;
+  }
+
+  return error.errors.map(({ location }) => form.elements?.[location?.replace(/^body\./, '')]).filter(Boolean);
+}
+
+/** Says of each field what it must be. */
+function refuse(wrongFields) {
+  for (const field of wrongFields) {
+    field.setAttribute('aria-invalid', 'true');
+    words(field).textContent = t(`field.${field.name}`);
+  }
+  wrongFields[0]?.focus();
+}
+
+function clear(form) {
+  for (const field of form.querySelectorAll('[aria-invalid]')) {
+    field.removeAttribute('aria-invalid');
+  }
+  for (const failure of form.querySelectorAll('.failure')) {
+    failure.textContent = '';
   }
 }
 
-function invalid(field) {
-  field.setAttribute('aria-invalid', 'true');
+/** Where the words about a field are: the last of what describes it. */
+function words(field) {
+  return $(field.getAttribute('aria-describedby').split(' ').at(-1));
 }
 
-function say(element, words) {
-  element.textContent = words;
-}
-
-/** Resolves to whether the operator means it. */
-function sure(sale) {
+/** Resolves to whether the operator means to close a sale of this name. */
+function sure(name) {
   const dialog = $('sure');
-  $('sure-detail').textContent = t('sureDetail', { name: sale.name });
+  $('sure-detail').textContent = t('sureDetail', { name });
   dialog.returnValue = 'no';
   dialog.showModal();
 

@@ -46,14 +46,13 @@ export function drawList(sales, { next, now, selected }) {
   list.setAttribute('aria-busy', 'false');
   $('no-sales').hidden = sales.length > 0;
   $('more').hidden = !next;
-  $('more').dataset.cursor = next ?? '';
   mark(selected);
 }
 
 /** Marks the entry of the sale that is shown. */
 export function mark(selected) {
   for (const item of $('sales').children) {
-    item.firstElementChild.toggleAttribute('aria-current', item.dataset.sale === selected);
+    item.firstElementChild.ariaCurrent = item.dataset.sale === selected ? 'true' : null;
   }
 }
 

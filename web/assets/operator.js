@@ -16,7 +16,9 @@ const SPAN = 90; // seconds that the chart shows
 const clock = new ServerClock();
 const $ = (id) => document.getElementById(id);
 
-let cursors = ['']; // of the pages of the list that are shown
+let asked = null; // the sale that the address asks for, unless there is none
+let lists = 0; // how often the list was asked for
+let pages = 1; // of the list, as far as it is shown
 let shown = null; // the sale, as it was heard of last
 let stream = null; // its state and stock, live: one stream, as a browser has six connections to a server
 let misses = 0;
@@ -25,13 +27,16 @@ settings.language = language;
 speak(words);
 translate(document);
 view.linkHome($('home'));
-window.addEventListener('hashchange', select);
+window.addEventListener('hashchange', () => {
+  select();
+  list();
+});
 $('filter').addEventListener('change', () => {
-  cursors = [''];
+  pages = 1;
   list();
 });
 $('more').addEventListener('click', () => {
-  cursors.push($('more').dataset.cursor);
+  pages += 1;
   list();
 });
 forms.listen({ changed, scheduled, sale: () => shown });
@@ -49,63 +54,84 @@ async function repeat(pace, what) {
   }
 }
 
-/** Shows what the address asks for: a sale, the form, or the newest sale. */
-async function select() {
-  const asked = location.hash.slice(1);
+/** Shows what the address asks for: a sale, the form, or, as soon as the list is there, the newest sale. */
+function select() {
+  const hash = location.hash.slice(1);
   stream?.close();
   stream = null;
   shown = null;
-  view.show(asked === 'new' ? 'schedule' : 'nothing');
-  view.mark(asked);
-  if (asked === 'new') {
+  asked = /^[1-9]\d*$/.test(hash) ? hash : null;
+  view.show(hash === 'new' ? 'schedule' : 'nothing');
+  view.mark(hash);
+  if (hash === 'new') {
     forms.begin(clock.now());
-  } else if (/^\d+$/.test(asked)) {
-    await open(asked);
   }
+  open();
 }
 
-async function open(saleId) {
-  const sale = await tried(() => call(`/sales/${saleId}`), { missing: () => view.show('missing') });
-  if (!sale || location.hash.slice(1) !== saleId) {
+/** Opens the sale that is asked for, if it can be read; figures comes back to it if not. */
+async function open() {
+  const saleId = asked;
+  if (saleId === null) {
     return;
   }
-  shown = null;
+  const sale = await tried(() => call(`/sales/${saleId}`), {
+    missing() {
+      if (asked === saleId) {
+        asked = null;
+        view.show('missing');
+      }
+    },
+  });
+  if (!sale || asked !== saleId || shown) {
+    return;
+  }
   hear(sale);
+  view.drawFigures(sale.figures);
+  view.drawActivity(fill([], 0, SPAN)); // what is there is another sale's
   view.show('sale');
-  forms.fill(sale);
+  follow();
   figures();
+}
 
-  // EventSource comes back by itself as long as the sale goes on.
-  stream = new EventSource(`/sales/${saleId}/events`);
+/** EventSource comes back by itself from a broken connection, but not from an answer that is no stream. */
+function follow() {
+  stream?.close();
+  stream = new EventSource(`/sales/${asked}/events`);
   stream.addEventListener('sale', ({ data }) => hear(JSON.parse(data)));
 }
 
-/** Draws a sale unless what is shown is newer. */
+/** Draws a sale unless what is shown is newer, or another one. */
 function hear(sale) {
-  if (shown && (String(sale.saleId) !== String(shown.saleId) || !supersedes(sale, shown))) {
+  if (String(sale.saleId) !== asked || (shown && !supersedes(sale, shown))) {
     return;
   }
-  shown = { ...shown, ...sale };
+  shown = sale;
   view.drawSale(shown, clock.now());
+  forms.follow(shown);
 }
 
 async function list() {
+  lists += 1;
+  const turn = lists;
   const filter = $('filter').value;
-  const pages = [];
-  for (const cursor of cursors) {
-    const query = new URLSearchParams({ limit: 20, ...(filter && { status: filter }), ...(cursor && { cursor }) });
-    const asked = performance.now();
-    const page = await tried(() => call(`/sales?${query}`));
-    if (!page || $('filter').value !== filter) {
+  const sales = [];
+  let next = '';
+  // Page by page anew: the cursors move with every sale that is scheduled.
+  for (let page = 0; page < pages && next !== undefined; page += 1) {
+    const query = new URLSearchParams({ limit: 20, ...(filter && { status: filter }), ...(next && { cursor: next }) });
+    const sent = performance.now();
+    const answer = await tried(() => call(`/sales?${query}`));
+    if (!answer || turn !== lists) {
       return;
     }
-    for (const { serverTime } of page.sales) {
-      clock.observe(serverTime, asked, performance.now());
+    for (const { serverTime } of answer.sales) {
+      clock.observe(serverTime, sent, performance.now());
     }
-    pages.push(page);
+    sales.push(...answer.sales);
+    next = answer.next;
   }
-  const sales = pages.flatMap((page) => page.sales);
-  view.drawList(sales, { next: pages.at(-1).next, now: clock.now(), selected: location.hash.slice(1) });
+  view.drawList(sales, { next, now: clock.now(), selected: location.hash.slice(1) });
   if (location.hash === '' && sales.length > 0) {
     location.replace(`#${sales[0].saleId}`);
   }
@@ -113,10 +139,15 @@ async function list() {
 
 /** What the stream does not tell: the figures, and what happened in the latest seconds. */
 async function figures() {
-  const { saleId } = shown ?? {};
-  if (saleId === undefined) {
+  if (!shown) {
+    await open();
+
     return;
   }
+  if (stream.readyState === EventSource.CLOSED && shown.status !== 'closed') {
+    follow();
+  }
+  const { saleId } = shown;
   const [sale, activity] = await Promise.all([
     tried(() => call(`/sales/${saleId}`)),
     tried(() => call(`/sales/${saleId}/activity?seconds=${SPAN + 5}`)),
@@ -135,15 +166,13 @@ async function figures() {
 
 function changed(sale) {
   hear(sale);
-  forms.fill(sale);
   list();
 }
 
 function scheduled(sale) {
   $('filter').value = '';
-  cursors = [''];
+  pages = 1;
   location.hash = sale.saleId;
-  list();
 }
 
 /** Resolves to what a call answers, undefined where it fails, which the page then says. */
