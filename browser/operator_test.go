@@ -252,18 +252,21 @@ func (s *shop) testOperator(t *testing.T) {
 		p.requireClean(t, s.url)
 	})
 
-	t.Run("MovesTheEndOfWhatIsOpen", func(t *testing.T) {
+	t.Run("MovesTheEndOfWhatHasOpened", func(t *testing.T) {
 		t.Parallel()
 		minute := time.Now().Truncate(time.Minute) // a field leaves seconds of 00 out
-		on := s.schedule(t, sale{Stock: 5, OpensAt: minute.Add(-time.Minute), ClosesAt: minute.Add(time.Hour)})
+		on := s.schedule(t, sale{Stock: 5, OpensAt: tomorrow, ClosesAt: tomorrow.Add(time.Hour)})
+		path := fmt.Sprintf("/sales/%d", on.SaleID)
+		s.call(t, http.MethodPost, path+"/pause", nil, &struct{}{}) // or the buyers' page would show it, as it opened before the demo sale
+		s.call(t, http.MethodPatch, path, map[string]any{"opensAt": minute.Add(-time.Minute), "closesAt": minute.Add(time.Hour)}, &struct{}{})
 		p := s.operate(t, s.english, on.SaleID)
-		p.awaitText(t, "#state", "On sale")
+		p.awaitText(t, "#state", "Paused")
 		p.click(t, "#window-form button") // nothing is to be moved
 		p.fill(t, "#window-form", map[string]string{"closesAt": localTime(minute.Add(2 * time.Hour))})
 		p.click(t, "#window-form button")
 		until[bool](t, p.tab, "(was) => document.getElementById('move-closes').dataset.was === was", localTime(minute.Add(2*time.Hour)))
-		if events := s.events(t, on.SaleID); events["SaleRescheduled"] != 1 {
-			t.Errorf("the sale has the events %v, want it to be rescheduled once", events)
+		if events := s.events(t, on.SaleID); events["SaleRescheduled"] != 2 {
+			t.Errorf("the sale has the events %v, want it to be rescheduled once more", events)
 		}
 		p.requireClean(t, s.url)
 	})
