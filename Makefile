@@ -4,7 +4,7 @@
 TOOL = go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: bench build check clean generate help need-postgres run test
+.PHONY: bench bench-push build check clean generate help need-postgres run test
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,9 @@ generate: ## write the Go code of the SQL queries anew
 
 bench: need-postgres build ## measure purchases per second on this machine
 	@exec bin/seckill bench
+
+bench-push: need-postgres build ## measure how many can wait for results on one node, and how soon they are told
+	@exec bin/seckill bench-push
 
 build: ## build bin/seckill
 	@go build -o bin/seckill ./cmd/seckill

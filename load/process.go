@@ -15,35 +15,35 @@ import (
 // Go runs on.
 const clockTick = 10 * time.Millisecond
 
-// processUsage is what a process has used up to now. On systems without /proc it
+// ProcessUsage is what a process has used up to now. On systems without /proc it
 // cannot be read.
-type processUsage struct {
-	cpu      time.Duration
-	resident int64 // bytes
+type ProcessUsage struct {
+	CPU      time.Duration
+	Resident int64 // bytes
 }
 
-// readUsage reads the usage of a process ID, or of "self".
-func readUsage(pid string) (processUsage, error) {
+// ReadUsage reads the usage of a process ID, or of "self".
+func ReadUsage(pid string) (ProcessUsage, error) {
 	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
 	if err != nil {
-		return processUsage{}, err
+		return ProcessUsage{}, err
 	}
 	// The second field is the program's name in parentheses and may hold anything;
 	// what follows the last parenthesis begins with the third field.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	const user, system, resident = 14 - 3, 15 - 3, 24 - 3
 	if len(fields) <= resident {
-		return processUsage{}, fmt.Errorf("/proc/%s/stat: too short", pid)
+		return ProcessUsage{}, fmt.Errorf("/proc/%s/stat: too short", pid)
 	}
 	var values [3]int64
 	for i, field := range []int{user, system, resident} {
 		if values[i], err = strconv.ParseInt(fields[field], 10, 64); err != nil {
-			return processUsage{}, fmt.Errorf("/proc/%s/stat: %w", pid, err)
+			return ProcessUsage{}, fmt.Errorf("/proc/%s/stat: %w", pid, err)
 		}
 	}
-	return processUsage{
-		cpu:      time.Duration(values[0]+values[1]) * clockTick,
-		resident: values[2] * int64(os.Getpagesize()),
+	return ProcessUsage{
+		CPU:      time.Duration(values[0]+values[1]) * clockTick,
+		Resident: values[2] * int64(os.Getpagesize()),
 	}, nil
 }
 

@@ -33,17 +33,17 @@ func TestListeningPID(t *testing.T) {
 func TestReadUsage(t *testing.T) {
 	t.Parallel()
 	needProc(t)
-	before, err := readUsage("self")
+	before, err := ReadUsage("self")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for start := time.Now(); time.Since(start) < 10*clockTick; {
 	}
-	after, err := readUsage("self")
+	after, err := ReadUsage("self")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if after.cpu <= before.cpu || after.resident < 1<<20 {
+	if after.CPU <= before.CPU || after.Resident < 1<<20 {
 		t.Errorf("usage was %+v, then %+v after some work", before, after)
 	}
 }

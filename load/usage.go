@@ -24,7 +24,7 @@ type usageMeter struct {
 
 type processMeter struct {
 	pid         string // "" watches nothing
-	first, last processUsage
+	first, last ProcessUsage
 	from, to    time.Time
 	peak        int64
 }
@@ -59,7 +59,7 @@ func (m *processMeter) look() {
 	if m.pid == "" {
 		return
 	}
-	usage, err := readUsage(m.pid)
+	usage, err := ReadUsage(m.pid)
 	if err != nil {
 		return // not a system that tells, or the process is gone
 	}
@@ -68,7 +68,7 @@ func (m *processMeter) look() {
 		m.first, m.from = usage, now
 	}
 	m.last, m.to = usage, now
-	m.peak = max(m.peak, usage.resident)
+	m.peak = max(m.peak, usage.Resident)
 }
 
 // usage sums up, or is nil if nothing could be read.
@@ -76,7 +76,7 @@ func (m *processMeter) usage(accepted int64) *Usage {
 	if !m.to.After(m.from) {
 		return nil
 	}
-	cpu := m.last.cpu - m.first.cpu
+	cpu := m.last.CPU - m.first.CPU
 	u := &Usage{
 		Cores:      cpu.Seconds() / m.to.Sub(m.from).Seconds(),
 		PeakMemory: m.peak,

@@ -83,6 +83,7 @@ func (d *benchDatabase) serve(maxBatch string) func(context.Context) (*bench.Ser
 		if err != nil {
 			return nil, err
 		}
+		server.Database = d.url(name)
 		stop := server.Stop
 		server.Stop = func() error {
 			return errors.Join(stop(), d.exec(context.WithoutCancel(ctx), "drop database "+name+" with (force)"))

@@ -18,13 +18,14 @@ var version = "dev"
 
 // CLI is the program's commands.
 type CLI struct {
-	Serve   ServeCmd   `cmd:"" default:"withargs" help:"Serve the API and the page."`
-	Migrate MigrateCmd `cmd:"" help:"Bring a database to this version's schema."`
-	Audit   AuditCmd   `cmd:"" help:"Compare what the tables hold with what the events say. Exits with 1 if anything differs."`
-	Rebuild RebuildCmd `cmd:"" help:"Make the read models what the events say, while sales go on."`
-	Bench   BenchCmd   `cmd:"" help:"Measure the service on this machine, beside the naive way and a server that does nothing."`
-	Load    LoadCmd    `cmd:"" help:"Buy in large numbers from a running service, and check what it says."`
-	Noop    NoopCmd    `cmd:"" hidden:"" help:"Answer like the service without doing anything: the ceiling of this machine."`
+	Serve     ServeCmd     `cmd:"" default:"withargs" help:"Serve the API and the page."`
+	Migrate   MigrateCmd   `cmd:"" help:"Bring a database to this version's schema."`
+	Audit     AuditCmd     `cmd:"" help:"Compare what the tables hold with what the events say. Exits with 1 if anything differs."`
+	Rebuild   RebuildCmd   `cmd:"" help:"Make the read models what the events say, while sales go on."`
+	Bench     BenchCmd     `cmd:"" help:"Measure the service on this machine, beside the naive way and a server that does nothing."`
+	BenchPush BenchPushCmd `cmd:"" help:"Measure how many can wait for results on one node, and how soon they are told."`
+	Load      LoadCmd      `cmd:"" help:"Buy in large numbers from a running service, and check what it says."`
+	Noop      NoopCmd      `cmd:"" hidden:"" help:"Answer like the service without doing anything: the ceiling of this machine."`
 
 	Version kong.VersionFlag `help:"Print the version."`
 }

@@ -23,9 +23,10 @@ type Contender struct {
 
 // Server is a server for one turn.
 type Server struct {
-	URL  string
-	PID  int
-	Stop func() error
+	URL      string
+	PID      int
+	Database string // its URL, where it has one
+	Stop     func() error
 }
 
 // Config says what to compare, and under which loads.
