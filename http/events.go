@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/r3labs/sse/v2"
 
 	"seckill/projections"
@@ -46,7 +44,7 @@ func (s *Server) registerEvents() {
 			},
 			"204": {Description: "The client has seen the result already."},
 		},
-	}, "request_not_found", "unavailable"), s.followPurchase)
+	}, "request_not_found", "rate_limited", "overloaded", "unavailable"), s.followPurchase)
 }
 
 func exampleStream() string {
@@ -60,33 +58,46 @@ func (s *Server) followPurchase(ctx context.Context, in *purchaseEventsInput) (*
 	if seen, err := strconv.Atoi(in.LastEventID); err == nil && seen >= resultEventID {
 		return nothingMore(), nil
 	}
-	t := tongueOf(in.AcceptLanguage)
+	waiter := &eventsWaiter{stream: s.streams.new(), tongue: tongueOf(in.AcceptLanguage)}
 	if purchase, ok := s.refused(in.RequestID); ok {
-		return s.stream(func(_ context.Context, publish publish) {
-			publish(purchaseEvent(refusalBody(in.RequestID, purchase, t)))
-		}), nil
+		waiter.stream.send(purchaseEvent(refusalBody(in.RequestID, purchase, waiter.tongue)))
+		waiter.stream.end()
+		return waiter.stream.answer(func() {}), nil
 	}
 	id, err := parseRequestID(in.RequestID)
 	if err != nil {
 		return nil, s.purchaseProblem(ctx, err)
 	}
-	purchase, watch, err := s.Hub.Watch(ctx, id)
+	purchase, watch, err := s.Hub.Watch(ctx, id, waiter)
 	if err != nil {
 		return nil, s.purchaseProblem(ctx, err)
 	}
-	answer := s.stream(func(ctx context.Context, publish publish) {
-		if publish(purchaseEvent(bodyOf(purchase, t))) && watch != nil {
-			s.untilDecided(ctx, publish, watch, t)
-		}
-	})
 	if watch == nil {
-		return answer, nil
+		waiter.Tell(purchase)
+		return waiter.stream.answer(func() {}), nil
 	}
-	return &huma.StreamResponse{Body: func(ctx huma.Context) {
-		defer watch.Stop() // here, because a client that leaves at once is fed nothing
-		defer s.Hub.metrics.subscribed(bySSE)()
-		answer.Body(ctx)
-	}}, nil
+	release, err := s.hold(ctx, bySSE, purchase.UserID)
+	if err != nil {
+		watch.Stop()
+		return nil, err
+	}
+	waiter.stream.send(purchaseEvent(bodyOf(purchase, waiter.tongue)))
+	return waiter.stream.answer(func() {
+		release()
+		watch.Stop()
+	}), nil
+}
+
+// eventsWaiter is told by server-sent events.
+type eventsWaiter struct {
+	stream *stream
+	tongue tongue
+}
+
+// Tell implements Waiter.
+func (w *eventsWaiter) Tell(purchase projections.Purchase) {
+	w.stream.send(purchaseEvent(bodyOf(purchase, w.tongue)))
+	w.stream.end()
 }
 
 // nothingMore is the answer to a client that has seen the last event: EventSource
@@ -98,43 +109,13 @@ func nothingMore() *huma.StreamResponse {
 	}}
 }
 
-// untilDecided keeps the stream alive until there is a result to send, the client
-// is gone or the server stops; in the last case EventSource comes back, to
-// another node.
-func (s *Server) untilDecided(ctx context.Context, publish publish, watch *Watch, t tongue) {
-	heartbeat := time.NewTicker(streamHeartbeat)
-	defer heartbeat.Stop()
-	for {
-		select {
-		case purchase := <-watch.Decided:
-			publish(purchaseEvent(bodyOf(purchase, t)))
-			return
-		case <-heartbeat.C:
-			if !publish(sse.Event{Comment: []byte("alive")}) {
-				return
-			}
-		case <-ctx.Done():
-			return
-		case <-s.stopping:
-			return
-		}
-	}
-}
-
-func (s *Server) stream(feed func(ctx context.Context, publish publish)) *huma.StreamResponse {
-	return &huma.StreamResponse{Body: func(ctx huma.Context) {
-		r, w := humago.Unwrap(ctx)
-		s.streams.serve(w, r, feed)
-	}}
-}
-
 // purchaseEvent is the event that shows a purchase as it stands.
-func purchaseEvent(body PurchaseBody) sse.Event {
+func purchaseEvent(body PurchaseBody) *sse.Event {
 	data, _ := json.Marshal(body) // strings, numbers and times always encode
 	if body.Status == string(projections.StatusProcessing) {
-		return sse.Event{ID: eventID(processingEventID), Event: []byte("processing"), Data: data, Retry: []byte(streamRetry)}
+		return &sse.Event{ID: eventID(processingEventID), Event: []byte("processing"), Data: data, Retry: []byte(streamRetry)}
 	}
-	return sse.Event{ID: eventID(resultEventID), Event: []byte("result"), Data: data}
+	return &sse.Event{ID: eventID(resultEventID), Event: []byte("result"), Data: data}
 }
 
 func eventID(id int) []byte { return []byte(strconv.Itoa(id)) }

@@ -32,6 +32,17 @@ func (h *SaleHub) Watched() int {
 	return len(h.sales)
 }
 
+// Connections is how many connections wait or watch, and for how many addresses and
+// users together something is kept.
+func (s *Server) Connections() (open, kept int) {
+	s.connections.mu.Lock()
+	defer s.connections.mu.Unlock()
+	return s.connections.open, len(s.connections.addresses) + len(s.connections.users)
+}
+
+// BoundConnections sets how many connections may wait or watch in all.
+func (s *Server) BoundConnections(most int) { s.connections.most = most }
+
 // ProblemStatuses are the codes of the API with their HTTP statuses.
 func ProblemStatuses() map[string]int {
 	statuses := make(map[string]int, len(problems))

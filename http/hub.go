@@ -60,14 +60,24 @@ type hubEntry struct {
 	waiters    []*Watch
 }
 
-// Watch waits for one purchase to be decided.
-type Watch struct {
-	// Decided receives the purchase once, when it is decided.
-	Decided <-chan projections.Purchase
+// Waiter is told of a purchase, by whatever means its client has.
+type Waiter interface {
+	// Tell is called once, when the purchase is decided. It must not block: others
+	// wait too.
+	Tell(purchase projections.Purchase)
+}
 
-	decided chan projections.Purchase
-	id      uuid.UUID
-	shard   *hubShard
+// Mailbox is a Waiter with room for what it is told: make(Mailbox, 1).
+type Mailbox chan projections.Purchase
+
+// Tell implements Waiter.
+func (m Mailbox) Tell(purchase projections.Purchase) { m <- purchase }
+
+// Watch is a waiter that waits for one purchase to be decided.
+type Watch struct {
+	id     uuid.UUID
+	shard  *hubShard
+	waiter Waiter
 }
 
 // NewHub returns a hub that reads through the pool. Run keeps it right.
@@ -111,13 +121,13 @@ func (h *Hub) Get(ctx context.Context, id uuid.UUID) (projections.Purchase, erro
 	return h.load(ctx, id)
 }
 
-// Watch subscribes to a purchase and returns it as it stands. If it is decided
-// already the watch is nil; else the caller must Stop it. It returns
-// projections.ErrNotFound for a request that was never accepted.
-func (h *Hub) Watch(ctx context.Context, id uuid.UUID) (projections.Purchase, *Watch, error) {
+// Watch subscribes a waiter to a purchase and returns it as it stands. If it is
+// decided already the watch is nil, and the waiter may have been told; else the
+// caller must Stop it. It returns projections.ErrNotFound for a request that was
+// never accepted.
+func (h *Hub) Watch(ctx context.Context, id uuid.UUID, waiter Waiter) (projections.Purchase, *Watch, error) {
 	shard := h.shard(id)
-	decided := make(chan projections.Purchase, 1)
-	watch := &Watch{Decided: decided, decided: decided, id: id, shard: shard}
+	watch := &Watch{id: id, shard: shard, waiter: waiter}
 
 	shard.mu.Lock()
 	e := shard.entry(id)
@@ -233,7 +243,9 @@ func (h *Hub) Run(ctx context.Context) {
 		if len(ids) == 0 {
 			continue
 		}
+		start := time.Now()
 		decided, err := h.purchases.Decided(ctx, h.pool, ids)
+		h.metrics.recheck.Observe(time.Since(start).Seconds())
 		if err != nil {
 			if ctx.Err() == nil {
 				h.logger.Warn("could not look for waited-for purchases", "count", len(ids), "error", err)
@@ -309,14 +321,13 @@ func (e *hubEntry) learn(p projections.Purchase) {
 	e.tell()
 }
 
-// tell tells the waiters of a decided purchase. Each has room for one answer and
-// gets one, so this never blocks.
+// tell tells the waiters of a decided purchase, each of them once.
 func (e *hubEntry) tell() {
 	if !e.purchase.Decided() {
 		return
 	}
-	for _, waiter := range e.waiters {
-		waiter.decided <- e.purchase
+	for _, watch := range e.waiters {
+		watch.waiter.Tell(e.purchase)
 	}
 	e.waiters = nil
 }

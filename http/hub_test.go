@@ -38,7 +38,8 @@ func TestHub_ResultBeforeAcceptance(t *testing.T) {
 	hub, id := newHub(), uuid.Must(uuid.NewV7())
 	hub.Committed([]eventstore.Event{outcomeOf(id)})
 	hub.Accepted(processing(id))
-	p, watch, err := hub.Watch(t.Context(), id)
+	decided := make(http.Mailbox, 1)
+	p, watch, err := hub.Watch(t.Context(), id, decided)
 	if err != nil || watch != nil || p.Status != projections.StatusFailed || p.UserID != "42" {
 		t.Errorf("got %+v, %v and %v, want the failure of its buyer at once", p, watch, err)
 	}
@@ -50,7 +51,8 @@ func TestHub_ResultBeforeAnyoneAsks(t *testing.T) {
 	hub, id := newHub(), uuid.Must(uuid.NewV7())
 	hub.Accepted(processing(id))
 	hub.Committed([]eventstore.Event{outcomeOf(id)})
-	p, watch, err := hub.Watch(t.Context(), id)
+	decided := make(http.Mailbox, 1)
+	p, watch, err := hub.Watch(t.Context(), id, decided)
 	if err != nil || watch != nil || p.Status != projections.StatusFailed {
 		t.Errorf("got %+v, %v and %v, want the failure and nothing to wait for", p, watch, err)
 	}
@@ -77,7 +79,8 @@ func TestHub_OtherEvents(t *testing.T) {
 	t.Parallel()
 	hub, id := newHub(), uuid.Must(uuid.NewV7())
 	hub.Accepted(processing(id))
-	_, watch, err := hub.Watch(t.Context(), id)
+	decided := make(http.Mailbox, 1)
+	_, watch, err := hub.Watch(t.Context(), id, decided)
 	if err != nil || watch == nil {
 		t.Fatalf("got %v and %v, want something to wait for", watch, err)
 	}
@@ -88,13 +91,13 @@ func TestHub_OtherEvents(t *testing.T) {
 	unreadable.Version, unreadable.Data = 3, domain.Unreadable{Type: "PurchaseForgotten"}
 	hub.Committed([]eventstore.Event{requested, unreadable})
 	select {
-	case p := <-watch.Decided:
+	case p := <-decided:
 		t.Errorf("it was told %+v", p)
 	default:
 	}
 	hub.Committed([]eventstore.Event{outcomeOf(id)})
 	select {
-	case <-watch.Decided:
+	case <-decided:
 	default:
 		t.Error("after them it was not told the outcome")
 	}
@@ -106,8 +109,11 @@ func TestHub_ManySubscribers(t *testing.T) {
 	hub, id := newHub(), uuid.Must(uuid.NewV7())
 	hub.Accepted(processing(id))
 	var watches []*http.Watch
+	var boxes []http.Mailbox
 	for range 100 {
-		_, watch, err := hub.Watch(t.Context(), id)
+		decided := make(http.Mailbox, 1)
+		boxes = append(boxes, decided)
+		_, watch, err := hub.Watch(t.Context(), id, decided)
 		if err != nil || watch == nil {
 			t.Fatalf("got %v and %v, want something to wait for", watch, err)
 		}
@@ -121,7 +127,7 @@ func TestHub_ManySubscribers(t *testing.T) {
 		told := 0
 		for range 2 {
 			select {
-			case <-watch.Decided:
+			case <-boxes[i]:
 				told++
 			default:
 			}
@@ -143,7 +149,7 @@ func TestHub_UnknownRequest(t *testing.T) {
 	t.Parallel()
 	n := startIdleNode(t)
 	id := uuid.Must(uuid.NewV7())
-	if _, watch, err := n.hub.Watch(t.Context(), id); !errors.Is(err, projections.ErrNotFound) || watch != nil {
+	if _, watch, err := n.hub.Watch(t.Context(), id, make(http.Mailbox, 1)); !errors.Is(err, projections.ErrNotFound) || watch != nil {
 		t.Errorf("got %v and %v, want ErrNotFound", watch, err)
 	}
 	if n.hub.Knows(id) {
@@ -159,7 +165,8 @@ func TestHub_Bounded(t *testing.T) {
 	waited, forgotten := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
 	hub.Accepted(processing(forgotten))
 	hub.Accepted(processing(waited))
-	_, watch, err := hub.Watch(t.Context(), waited)
+	decided := make(http.Mailbox, 1)
+	_, watch, err := hub.Watch(t.Context(), waited, decided)
 	if err != nil || watch == nil {
 		t.Fatalf("got %v and %v, want something to wait for", watch, err)
 	}
@@ -172,7 +179,7 @@ func TestHub_Bounded(t *testing.T) {
 	}
 	hub.Committed([]eventstore.Event{outcomeOf(waited)})
 	select {
-	case <-watch.Decided:
+	case <-decided:
 	default:
 		t.Error("the hub forgot a purchase that is waited for")
 	}
@@ -193,7 +200,8 @@ func TestHub_NoResultIsMissed(t *testing.T) {
 				<-start
 				ctx, cancel := context.WithTimeout(t.Context(), soon)
 				defer cancel()
-				p, watch, err := hub.Watch(ctx, id)
+				decided := make(http.Mailbox, 1)
+				p, watch, err := hub.Watch(ctx, id, decided)
 				if err != nil {
 					t.Error(err)
 					return
@@ -206,7 +214,7 @@ func TestHub_NoResultIsMissed(t *testing.T) {
 				}
 				defer watch.Stop()
 				select {
-				case p := <-watch.Decided:
+				case p := <-decided:
 					if p.Reason != domain.ReasonSoldOut {
 						t.Errorf("it was told %+v", p)
 					}

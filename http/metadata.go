@@ -19,7 +19,7 @@ func requestMetadata(ctx context.Context, actor, traceparent string) []byte {
 	if traceparentPattern.MatchString(traceparent) {
 		metadata.Traceparent = traceparent
 	}
-	metadata.AddressClass, _ = ctx.Value(addressClassKey{}).(string)
+	metadata.AddressClass = addressClass(clientAddress(ctx))
 	encoded, _ := json.Marshal(metadata) // strings always encode
 	return encoded
 }

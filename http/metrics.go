@@ -10,18 +10,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// The ways in which somebody waits for a result.
+// The ways in which somebody waits for a result, or watches a sale.
 const (
-	byLongPoll = "long_poll"
-	bySSE      = "sse"
-	bySocket   = "websocket"
+	byLongPoll   = "long_poll"
+	bySSE        = "sse"
+	bySaleEvents = "sale_events"
+	bySocket     = "websocket"
 )
 
 // Metrics are what the edge of a node measures. docs/operations.md says what each
 // means.
 type Metrics struct {
 	registry    *prometheus.Registry
-	subscribers *prometheus.GaugeVec // by kind
+	recheck     prometheus.Histogram
+	refused     *prometheus.CounterVec // by kind
+	subscribers *prometheus.GaugeVec   // by kind
 	told        prometheus.Histogram
 }
 
@@ -31,7 +34,16 @@ func NewMetrics(registry *prometheus.Registry) *Metrics {
 		registry: registry,
 		subscribers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "seckill_subscribers",
-			Help: "Who is waiting for a result at this node now, by kind.",
+			Help: "Who is waiting for a result or watching a sale at this node now, by kind.",
+		}, []string{"kind"}),
+		recheck: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "seckill_recheck_seconds",
+			Help:    "Time of the query that looks, every second, for the results of all who wait at this node.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5},
+		}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "seckill_subscribers_refused_total",
+			Help: "Who was not let wait or watch, because of too many connections, by kind.",
 		}, []string{"kind"}),
 		told: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "seckill_accepted_to_told_seconds",
@@ -39,18 +51,12 @@ func NewMetrics(registry *prometheus.Registry) *Metrics {
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}),
 	}
-	for _, kind := range []string{byLongPoll, bySSE, bySocket} {
-		m.subscribers.WithLabelValues(kind) // shown from the start
+	for _, kind := range []string{byLongPoll, bySSE, bySaleEvents, bySocket} { // shown from the start
+		m.refused.WithLabelValues(kind)
+		m.subscribers.WithLabelValues(kind)
 	}
-	registry.MustRegister(m.subscribers, m.told)
+	registry.MustRegister(m.recheck, m.refused, m.subscribers, m.told)
 	return m
-}
-
-// subscribed counts a subscriber until the returned function is called.
-func (m *Metrics) subscribed(kind string) (left func()) {
-	gauge := m.subscribers.WithLabelValues(kind)
-	gauge.Inc()
-	return gauge.Dec
 }
 
 func (s *Server) registerMetrics() {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"strconv"
 	"sync"
 	"testing"
@@ -52,9 +53,11 @@ type node struct {
 
 // nodeConfig says what a node lacks.
 type nodeConfig struct {
-	deaf    bool     // it hears of no commit
-	idle    bool     // it decides nothing
-	origins []string // of pages elsewhere
+	connections http.Connections
+	deaf        bool     // it hears of no commit
+	idle        bool     // it decides nothing
+	origins     []string // of pages elsewhere
+	proxies     []netip.Prefix
 }
 
 // startNode serves a database of its own until the test ends.
@@ -109,19 +112,21 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 	})
 	n.sales = purchasing.NewSales(pools.Intake, n.store)
 	n.server, err = http.NewServer(http.Config{
-		Hub:       n.hub,
-		Intake:    n.intake,
-		Listener:  listener,
-		Logger:    quiet(),
-		Orders:    purchasing.NewOrders(pools.Orders, n.store),
-		Origins:   config.origins,
-		Purchases: reader,
-		Read:      pools.Read,
-		SaleHub:   n.saleHub,
-		Sales:     n.sales,
-		Secret:    secret,
-		Store:     n.store,
-		Version:   "test",
+		Connections:    config.connections,
+		TrustedProxies: config.proxies,
+		Hub:            n.hub,
+		Intake:         n.intake,
+		Listener:       listener,
+		Logger:         quiet(),
+		Orders:         purchasing.NewOrders(pools.Orders, n.store),
+		Origins:        config.origins,
+		Purchases:      reader,
+		Read:           pools.Read,
+		SaleHub:        n.saleHub,
+		Sales:          n.sales,
+		Secret:         secret,
+		Store:          n.store,
+		Version:        "test",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -75,6 +75,7 @@ var problems = map[string]knownProblem{
 	"overloaded":             {503, "Too many are buying at this moment; nothing was accepted. Try again in a second."},
 	"payment_too_late":       {409, "The time to pay is over and the units are no longer reserved. Pay the money back; to have the goods, buy again."},
 	"quantity_over_limit":    {422, "A buyer cannot have that many units of this sale."},
+	"rate_limited":           {429, "You ask too much at once. Close what you do not need, or try again in some seconds."},
 	"request_not_found":      {404, "There is no such request."},
 	"request_timeout":        {408, "The body did not arrive in time."},
 	"sale_already_open":      {409, "The sale has opened already; only its end can be moved."},
@@ -91,8 +92,12 @@ var problems = map[string]knownProblem{
 	"user_required":          {422, "Say who it is: userId is missing."},
 }
 
-// retrySeconds is what 503 answers ask a client to wait.
-const retrySeconds = 1
+// retrySeconds and rateLimitedSeconds are what 503 and 429 answers ask a client to
+// wait.
+const (
+	retrySeconds       = 1
+	rateLimitedSeconds = 5
+)
 
 func problem(code string, errs ...*huma.ErrorDetail) *Problem {
 	known := problems[code]
@@ -103,8 +108,11 @@ func problem(code string, errs ...*huma.ErrorDetail) *Problem {
 		Code:   code,
 		Errors: errs,
 	}
-	if p.Status == http.StatusServiceUnavailable {
+	switch p.Status {
+	case http.StatusServiceUnavailable:
 		p.retryAfter = retrySeconds
+	case http.StatusTooManyRequests:
+		p.retryAfter = rateLimitedSeconds
 	}
 	return p
 }

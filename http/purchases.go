@@ -85,7 +85,7 @@ func (s *Server) registerPurchases() {
 			Description: "The purchase.",
 			Content:     exampleContent("#/components/schemas/PurchaseBody", examplePurchase(projections.StatusSucceeded)),
 		}},
-	}, "request_not_found", "invalid_request", "unavailable"), s.getPurchase)
+	}, "request_not_found", "invalid_request", "rate_limited", "overloaded", "unavailable"), s.getPurchase)
 }
 
 // shed refuses a purchase of a sale that is behind before anything else is done for
@@ -210,16 +210,21 @@ func (s *Server) await(ctx context.Context, requestID string, limit time.Duratio
 	if limit == 0 {
 		return s.Hub.Get(ctx, id)
 	}
-	purchase, watch, err := s.Hub.Watch(ctx, id)
+	decided := make(Mailbox, 1)
+	purchase, watch, err := s.Hub.Watch(ctx, id, decided)
 	if err != nil || watch == nil {
 		return purchase, err
 	}
 	defer watch.Stop()
-	defer s.Hub.metrics.subscribed(byLongPoll)()
+	release, err := s.hold(ctx, byLongPoll, purchase.UserID)
+	if err != nil {
+		return projections.Purchase{}, err
+	}
+	defer release()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
-	case purchase = <-watch.Decided:
+	case purchase = <-decided:
 	case <-timer.C:
 	case <-ctx.Done():
 	case <-s.stopping:
@@ -238,6 +243,9 @@ func refusalBody(requestID string, p projections.Purchase, t tongue) PurchaseBod
 func (s *Server) purchaseProblem(ctx context.Context, err error) *Problem {
 	if errors.Is(err, projections.ErrNotFound) {
 		return problem("request_not_found")
+	}
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
 	}
 	return s.internalProblem(ctx, "read a purchase", err)
 }

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/r3labs/sse/v2"
 
 	"seckill/projections"
 )
@@ -41,7 +39,7 @@ func (s *Server) registerSaleEvents() {
 			},
 			"204": {Description: "The sale is closed and the client has seen its last state."},
 		},
-	}, "sale_not_found", "unavailable"), s.followSale)
+	}, "sale_not_found", "rate_limited", "overloaded", "unavailable"), s.followSale)
 }
 
 func (s *Server) followSale(ctx context.Context, in *saleEventsInput) (*huma.StreamResponse, error) {
@@ -49,7 +47,8 @@ func (s *Server) followSale(ctx context.Context, in *saleEventsInput) (*huma.Str
 	if err != nil {
 		return nil, err
 	}
-	current, watch, err := s.SaleHub.Watch(ctx, id)
+	watcher := &saleWatcher{stream: s.streams.new()}
+	current, watch, err := s.SaleHub.Watch(ctx, id, watcher)
 	if errors.Is(err, projections.ErrNotFound) {
 		return nil, problem("sale_not_found")
 	}
@@ -60,36 +59,24 @@ func (s *Server) followSale(ctx context.Context, in *saleEventsInput) (*huma.Str
 		watch.Stop()
 		return nothingMore(), nil
 	}
-	answer := s.stream(func(ctx context.Context, publish publish) {
-		if publish(current.event) && !current.Closed {
-			s.untilClosed(ctx, publish, watch)
-		}
-	})
-	return &huma.StreamResponse{Body: func(ctx huma.Context) {
-		defer watch.Stop() // here, because a client that leaves at once is fed nothing
-		answer.Body(ctx)
-	}}, nil
+	release, err := s.hold(ctx, bySaleEvents, "")
+	if err != nil {
+		watch.Stop()
+		return nil, err
+	}
+	return watcher.stream.answer(func() {
+		release()
+		watch.Stop()
+	}), nil
 }
 
-// untilClosed tells of the sale until it is closed, the client is gone or the
-// server stops; in the last case EventSource comes back, to another node.
-func (s *Server) untilClosed(ctx context.Context, publish publish, watch *SaleWatch) {
-	heartbeat := time.NewTicker(streamHeartbeat)
-	defer heartbeat.Stop()
-	for {
-		select {
-		case update, ok := <-watch.Updates:
-			if !ok || !publish(update.event) || update.Closed {
-				return
-			}
-		case <-heartbeat.C:
-			if !publish(sse.Event{Comment: []byte("alive")}) {
-				return
-			}
-		case <-ctx.Done():
-			return
-		case <-s.stopping:
-			return
-		}
+// saleWatcher is told of a sale by server-sent events.
+type saleWatcher struct{ stream *stream }
+
+// Show implements SaleWatcher.
+func (w *saleWatcher) Show(update SaleUpdate) {
+	w.stream.send(update.event)
+	if update.Closed {
+		w.stream.end()
 	}
 }

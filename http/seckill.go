@@ -51,6 +51,7 @@ const (
 	msgGoodsNotFound   = "商品不存在"
 	msgMediaType       = "请求内容必须是 application/json"
 	msgOverloaded      = "当前抢购人数过多，请稍后再试"
+	msgRateLimited     = "请求过于频繁，请稍后再试"
 	msgRequestNotFound = "请求ID不存在"
 	msgUnavailable     = "服务暂时不可用，请稍后再试"
 	msgUnknownField    = "请求包含未知字段"
@@ -190,10 +191,19 @@ func (s *Server) seckillFailure(ctx context.Context, err error) *seckillError {
 		return &seckillError{http.StatusNotFound, msgRequestNotFound}
 	case errors.Is(err, purchasing.ErrOverloaded):
 		return &seckillError{http.StatusServiceUnavailable, msgOverloaded}
+	case isProblem(err, "rate_limited"):
+		return &seckillError{http.StatusTooManyRequests, msgRateLimited}
+	case isProblem(err, "overloaded"):
+		return &seckillError{http.StatusServiceUnavailable, msgOverloaded}
 	default:
 		s.logInternal(ctx, "serve a seckill request", err)
 		return &seckillError{http.StatusServiceUnavailable, msgUnavailable}
 	}
+}
+
+func isProblem(err error, code string) bool {
+	p, ok := errors.AsType[*Problem](err)
+	return ok && p.Code == code
 }
 
 // seckillError is an error in the contract's envelope.
@@ -203,8 +213,11 @@ type seckillError struct {
 }
 
 func (e seckillError) write(w http.ResponseWriter) {
-	if e.status == http.StatusServiceUnavailable {
+	switch e.status {
+	case http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", strconv.Itoa(retrySeconds))
+	case http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", strconv.Itoa(rateLimitedSeconds))
 	}
 	writeEnvelope(w, e.status, Envelope{Code: e.status, Msg: e.msg})
 }
@@ -277,6 +290,7 @@ func (s *Server) documentSeckill() {
 			"200": envelope("The result, or processing.", Envelope{Msg: "ok", Data: SeckillResult{Status: "succeeded", Success: true, OrderID: domain.OrderID(1)}}),
 			"404": failure(http.StatusNotFound, msgRequestNotFound),
 			"422": failure(http.StatusUnprocessableEntity, msgBadWait),
+			"429": failure(http.StatusTooManyRequests, msgRateLimited),
 			"503": failure(http.StatusServiceUnavailable, msgUnavailable),
 		},
 	})

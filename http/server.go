@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -33,45 +34,51 @@ const (
 
 // Config is what a Server is made of.
 type Config struct {
-	Hub       *Hub
-	Intake    *purchasing.Intake
-	Listener  *eventstore.Listener
-	Logger    *slog.Logger
-	Orders    *purchasing.Orders
-	Origins   []string // of pages elsewhere that may use the API
-	Purchases *projections.Purchases
-	Read      *pgxpool.Pool
-	SaleHub   *SaleHub
-	Sales     *purchasing.Sales
-	Secret    []byte // signs the request IDs of refusals, and cursors
-	Store     *eventstore.Store
-	Version   string
+	// Connections bounds those who wait and watch.
+	Connections Connections
+	Hub         *Hub
+	Intake      *purchasing.Intake
+	Listener    *eventstore.Listener
+	Logger      *slog.Logger
+	Orders      *purchasing.Orders
+	Origins     []string // of pages elsewhere that may use the API
+	Purchases   *projections.Purchases
+	Read        *pgxpool.Pool
+	SaleHub     *SaleHub
+	Sales       *purchasing.Sales
+	Secret      []byte // signs the request IDs of refusals, and cursors
+	Store       *eventstore.Store
+	// TrustedProxies are the networks whose X-Forwarded-For says who the client is.
+	TrustedProxies []netip.Prefix
+	Version        string
 }
 
 // Server answers the API and the pages.
 type Server struct {
 	Config
 
-	api      huma.API
-	goods    *goodsCatalogue
-	handler  http.Handler
-	logger   *slog.Logger
-	server   *http.Server
-	sockets  sync.WaitGroup // net/http does not know of them any more
-	streams  *streams
-	stopping chan struct{}
-	stopOnce sync.Once
+	api         huma.API
+	connections *connections
+	goods       *goodsCatalogue
+	handler     http.Handler
+	logger      *slog.Logger
+	server      *http.Server
+	sockets     sync.WaitGroup // net/http does not know of them any more, nor of streams
+	streams     *streams
+	stopping    chan struct{}
+	stopOnce    sync.Once
 }
 
 // NewServer returns a server that is not serving yet.
 func NewServer(config Config) (*Server, error) {
 	s := &Server{
-		Config:   config,
-		goods:    newGoodsCatalogue(config.Read),
-		logger:   config.Logger,
-		streams:  newStreams(),
-		stopping: make(chan struct{}),
+		Config:      config,
+		connections: newConnections(config.Connections),
+		goods:       newGoodsCatalogue(config.Read),
+		logger:      config.Logger,
+		stopping:    make(chan struct{}),
 	}
+	s.streams = newStreams(s.resume)
 	mux := http.NewServeMux()
 	s.api = humago.New(mux, apiConfig(config.Version))
 	s.registerPurchases()
@@ -92,13 +99,13 @@ func NewServer(config Config) (*Server, error) {
 		return nil, err
 	}
 	registerProblems(mux)
-	s.handler = answering(allowOrigins(config.Origins, mux))
+	s.handler = answering(behindProxies(config.TrustedProxies, allowOrigins(config.Origins, mux)))
 	s.server = &http.Server{
 		Handler:           s.handler,
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ConnContext:       withAddressClass,
+		ConnContext:       withPeerAddress,
 		ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
 	}
 	return s, nil
@@ -122,20 +129,24 @@ func (s *Server) Serve(listener net.Listener) error {
 // Shutdown stops taking requests, lets whoever waits for a result go (they come
 // back to another node), and returns when the rest is answered or the context ends.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.stopOnce.Do(func() { close(s.stopping) })
+	s.stopOnce.Do(func() {
+		close(s.stopping)
+		s.streams.stop()
+	})
 	if err := s.server.Shutdown(ctx); err != nil {
 		return errors.Join(fmt.Errorf("shut down in time: %w", err), s.server.Close())
 	}
 	closed := make(chan struct{})
 	go func() {
 		s.sockets.Wait()
+		s.streams.serving.Wait()
 		close(closed)
 	}()
 	select {
 	case <-closed:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("close the sockets in time: %w", ctx.Err())
+		return fmt.Errorf("close the streams and sockets in time: %w", ctx.Err())
 	}
 }
 

@@ -1,9 +1,12 @@
 package http
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -42,105 +45,153 @@ func (s *Server) registerSockets() {
 		Responses: map[string]*huma.Response{
 			"101": {Description: "The socket is open."},
 		},
-	}, "request_not_found", "forbidden", "upgrade_required", "unavailable"), s.followBySocket)
+	}, "request_not_found", "forbidden", "upgrade_required", "rate_limited", "overloaded", "unavailable"), s.followBySocket)
 }
 
 func (s *Server) followBySocket(ctx context.Context, in *purchaseSocketInput) (*huma.StreamResponse, error) {
 	t := tongueOf(in.AcceptLanguage)
 	if purchase, ok := s.refused(in.RequestID); ok {
-		return s.socket(func(_ context.Context, send sendMessage) websocket.StatusCode {
-			return sent(send(refusalBody(in.RequestID, purchase, t)))
+		return s.socket(nil, func(socket *socket) websocket.StatusCode {
+			return socket.last(refusalBody(in.RequestID, purchase, t))
 		}), nil
 	}
 	id, err := parseRequestID(in.RequestID)
 	if err != nil {
 		return nil, s.purchaseProblem(ctx, err)
 	}
-	purchase, watch, err := s.Hub.Watch(ctx, id)
+	decided := make(Mailbox, 1)
+	purchase, watch, err := s.Hub.Watch(ctx, id, decided)
 	if err != nil {
 		return nil, s.purchaseProblem(ctx, err)
 	}
 	if watch == nil {
-		return s.socket(func(_ context.Context, send sendMessage) websocket.StatusCode {
-			return sent(send(bodyOf(purchase, t)))
+		return s.socket(nil, func(socket *socket) websocket.StatusCode {
+			return socket.last(bodyOf(purchase, t))
 		}), nil
 	}
-	answer := s.socket(func(ctx context.Context, send sendMessage) websocket.StatusCode {
-		defer watch.Stop() // before the parting, which takes two
-		if !send(bodyOf(purchase, t)) {
+	release, err := s.hold(ctx, bySocket, purchase.UserID)
+	if err != nil {
+		watch.Stop()
+		return nil, err
+	}
+	return s.socket(func() {
+		release()
+		watch.Stop()
+	}, func(socket *socket) websocket.StatusCode {
+		if !socket.send(bodyOf(purchase, t)) {
 			return websocket.StatusPolicyViolation
 		}
-		return s.sendDecision(ctx, send, watch, t)
-	})
+		select {
+		case purchase := <-decided:
+			return socket.last(bodyOf(purchase, t))
+		case <-socket.gone.Done():
+			return websocket.StatusGoingAway
+		case <-s.stopping:
+			return websocket.StatusServiceRestart
+		}
+	}), nil
+}
+
+// socket answers with a WebSocket that feed serves until it returns a code to close
+// with; left, if there is one, is called then. The socket has goroutines of its own:
+// the one of net/http would keep a stack that has been deep for as long as the
+// client waits.
+func (s *Server) socket(left func(), feed func(*socket) websocket.StatusCode) *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
-		defer watch.Stop() // here, because what is no WebSocket is sent nothing
-		defer s.Hub.metrics.subscribed(bySocket)()
-		answer.Body(ctx)
-	}}, nil
+		if left == nil {
+			left = func() {}
+		}
+		r, w := humago.Unwrap(ctx)
+		if p := s.refuseSocket(r); p != nil {
+			left()
+			p.write(w)
+			return
+		}
+		conn, err := websocket.Accept(smallBuffers{w}, r, &websocket.AcceptOptions{
+			InsecureSkipVerify: true, // of the origin, which refuseSocket has looked at
+		}) // which answers for itself where it cannot
+		if err != nil {
+			left()
+			return
+		}
+		s.sockets.Go(func() { newSocket(conn).serve(left, feed) })
+	}}
 }
 
-// sendDecision sends the purchase once it is decided, and returns with which code
-// to close.
-func (s *Server) sendDecision(ctx context.Context, send sendMessage, watch *Watch, t tongue) websocket.StatusCode {
-	select {
-	case purchase := <-watch.Decided:
-		return sent(send(bodyOf(purchase, t)))
-	case <-ctx.Done():
-		return websocket.StatusGoingAway
-	case <-s.stopping:
-		return websocket.StatusServiceRestart
+// socket is the WebSocket of one client.
+type socket struct {
+	conn  *websocket.Conn
+	gone  context.Context // ends when the client is gone; the cause says how
+	leave context.CancelCauseFunc
+	pings *time.Timer
+}
+
+func newSocket(conn *websocket.Conn) *socket {
+	s := &socket{conn: conn}
+	s.gone, s.leave = context.WithCancelCause(context.Background())
+	s.pings = time.AfterFunc(socketHeartbeat, s.ping)
+	return s
+}
+
+// serve feeds the client until there is nothing more to say, or it is gone.
+func (s *socket) serve(left func(), feed func(*socket) websocket.StatusCode) {
+	defer s.conn.CloseNow()
+	defer s.pings.Stop()
+	defer s.leave(nil)
+	go s.listen()
+	code := feed(s)
+	left() // before the parting, which takes two
+	if cause := context.Cause(s.gone); errors.Is(cause, errTalks) {
+		code = websocket.StatusPolicyViolation
+	} else if cause != nil {
+		return // there is nobody to part from
 	}
+	_ = s.conn.Close(code, "") // who does not answer in time is cut off
 }
 
-// sendMessage sends a purchase. It returns false when the client does not keep up.
-type sendMessage func(PurchaseBody) bool
+// send sends a purchase. It returns false when the client does not keep up.
+func (s *socket) send(body PurchaseBody) bool {
+	data, _ := json.Marshal(body) // strings, numbers and times always encode
+	// The library cuts the connection when the context of a call ends, so it is not
+	// the one that ends with the client.
+	ctx, cancel := context.WithTimeout(context.Background(), socketTimeout)
+	defer cancel()
+	return s.conn.Write(ctx, websocket.MessageText, data) == nil
+}
 
-// sent is the code to close with after the last message.
-func sent(ok bool) websocket.StatusCode {
-	if !ok {
+// last sends the last message and returns the code to close with.
+func (s *socket) last(body PurchaseBody) websocket.StatusCode {
+	if !s.send(body) {
 		return websocket.StatusPolicyViolation
 	}
 	return websocket.StatusNormalClosure
 }
 
-// socket answers with a WebSocket that feed serves until it returns a code to
-// close with. The context of feed ends when the client is gone.
-func (s *Server) socket(feed func(ctx context.Context, send sendMessage) websocket.StatusCode) *huma.StreamResponse {
-	return &huma.StreamResponse{Body: func(ctx huma.Context) {
-		r, w := humago.Unwrap(ctx)
-		if p := s.refuseSocket(r); p != nil {
-			p.write(w)
-			return
-		}
-		conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
-			InsecureSkipVerify: true, // of the origin, which refuseSocket has looked at
-		}) // which answers for itself where it cannot
-		if err != nil {
-			return
-		}
-		s.sockets.Add(1)
-		defer s.sockets.Done()
-		defer conn.CloseNow()
-		// A context that ends in the middle of a call cuts the connection, so only those
-		// who wait get the one that ends with the client.
-		open := context.WithoutCancel(r.Context())
-		alive, gone := context.WithCancelCause(open)
-		defer gone(nil)
-		go listenUntilGone(open, conn, gone)
-		go pingUntilGone(alive, conn, gone)
-		code := feed(alive, func(body PurchaseBody) bool {
-			data, _ := json.Marshal(body) // strings, numbers and times always encode
-			ctx, cancel := context.WithTimeout(open, socketTimeout)
-			defer cancel()
-			return conn.Write(ctx, websocket.MessageText, data) == nil
-		})
-		if cause := context.Cause(alive); errors.Is(cause, errTalks) {
-			code = websocket.StatusPolicyViolation
-		} else if cause != nil {
-			return // there is nobody to part from
-		}
-		_ = conn.Close(code, "") // who does not answer in time is cut off
-	}}
+// errTalks is why the client that sends messages is closed.
+var errTalks = errors.New("the client talks")
+
+// listen receives the answers to pings, and notices the client that closes or
+// talks. (CloseRead of the library does the same, but takes 15 seconds to close
+// whoever talks.)
+func (s *socket) listen() {
+	_, _, err := s.conn.Reader(context.Background())
+	if err == nil {
+		err = errTalks
+	}
+	s.leave(err)
+}
+
+// ping notices the client that vanishes without a word.
+func (s *socket) ping() {
+	ctx, cancel := context.WithTimeout(s.gone, socketTimeout)
+	defer cancel()
+	if err := s.conn.Ping(ctx); err != nil {
+		s.leave(err)
+		return
+	}
+	if s.gone.Err() == nil {
+		s.pings.Reset(socketHeartbeat)
+	}
 }
 
 // refuseSocket is why a request gets no WebSocket, or nil. A page of an origin
@@ -159,36 +210,24 @@ func (s *Server) refuseSocket(r *http.Request) *Problem {
 	return nil
 }
 
-// errTalks is why the client that sends messages is closed.
-var errTalks = errors.New("the client talks")
+// socketBuffer is enough for a purchase, and for what a client has to say.
+const socketBuffer = 1 << 10
 
-// listenUntilGone receives the answers to pings, and notices the client that
-// closes or talks. (CloseRead of the library does the same, but takes 15 seconds
-// to close whoever talks.)
-func listenUntilGone(ctx context.Context, conn *websocket.Conn, gone context.CancelCauseFunc) {
-	_, _, err := conn.Reader(ctx)
-	if err == nil {
-		err = errTalks
-	}
-	gone(err)
-}
+// smallBuffers is a response that gives its connection away with small buffers
+// instead of those of net/http, which are 4 KB each.
+type smallBuffers struct{ http.ResponseWriter }
 
-// pingUntilGone notices the client that vanishes without a word.
-func pingUntilGone(ctx context.Context, conn *websocket.Conn, gone context.CancelCauseFunc) {
-	heartbeat := time.NewTicker(socketHeartbeat)
-	defer heartbeat.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-heartbeat.C:
-		}
-		pinging, cancel := context.WithTimeout(ctx, socketTimeout)
-		err := conn.Ping(pinging)
-		cancel()
-		if err != nil {
-			gone(err)
-			return
-		}
+// Hijack implements http.Hijacker.
+func (w smallBuffers) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, large, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
 	}
+	early, _ := large.Peek(large.Reader.Buffered()) // what is buffered is there
+	in := bufio.NewReaderSize(conn, max(socketBuffer, len(early)))
+	if len(early) > 0 {
+		in.Reset(bytes.NewReader(early))
+		_, _ = in.Peek(len(early)) // the library takes over what is buffered
+	}
+	return conn, bufio.NewReadWriter(in, bufio.NewWriterSize(conn, socketBuffer)), nil
 }

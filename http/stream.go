@@ -3,15 +3,18 @@ package http
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/google/uuid"
 	"github.com/r3labs/sse/v2"
 )
 
 const (
-	// streamHeartbeat is how often a silent stream says that it is alive.
+	// streamHeartbeat is after how long a silent stream says that it is alive.
 	streamHeartbeat = 15 * time.Second
 	// streamWriteTimeout is how long a client may stall before it is cut off.
 	streamWriteTimeout = 5 * time.Second
@@ -20,22 +23,26 @@ const (
 )
 
 // streams serves server-sent events over r3labs/sse. Every connection gets a
-// stream of its own: who is told what is the hub's business, so one slow reader
+// stream of its own: who is told what is the hubs' business, so one slow reader
 // is nobody else's. The library is safe in this use only: nothing is replayed,
-// nothing created by itself, and a stream is removed after its subscriber left.
+// nothing created by itself, at most two events are under way, and a stream is
+// removed after its subscriber left.
 type streams struct {
+	resume func(connection) // serves what else a client asks
 	server *sse.Server
 
 	mu      sync.Mutex
-	waiting map[string]chan struct{} // closed when the stream has its subscriber
+	open    map[*stream]bool
+	stopped bool
+	serving sync.WaitGroup
 }
 
-func newStreams() *streams {
-	s := &streams{waiting: make(map[string]chan struct{})}
-	s.server = sse.NewWithCallback(s.subscribed, func(id string, _ *sse.Subscriber) { s.server.RemoveStream(id) })
+func newStreams(resume func(connection)) *streams {
+	s := &streams{open: make(map[*stream]bool), resume: resume}
+	s.server = sse.NewWithCallback(nil, func(id string, _ *sse.Subscriber) { s.server.RemoveStream(id) })
 	s.server.AutoReplay = false
 	s.server.AutoStream = false
-	s.server.BufferSize = 8
+	s.server.BufferSize = 2
 	s.server.SplitData = true
 	s.server.Headers = map[string]string{
 		"Cache-Control":     "no-store",
@@ -44,71 +51,178 @@ func newStreams() *streams {
 	return s
 }
 
-func (s *streams) subscribed(id string, _ *sse.Subscriber) {
+// stop ends all streams properly: their clients come back, to another node.
+func (s *streams) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	close(s.waiting[id])
-	delete(s.waiting, id)
+	s.stopped = true
+	for stream := range s.open {
+		stream.end()
+	}
 }
 
-// publish sends an event of the connection's stream. It returns false when the
-// client does not keep up.
-type publish func(event sse.Event) bool
-
-// serve answers with a stream that feed fills until it returns, or until the
-// client is gone, which ends feed's context. It returns when both are done.
-func (s *streams) serve(w http.ResponseWriter, r *http.Request, feed func(ctx context.Context, publish publish)) {
-	ctx, cancel := context.WithCancel(r.Context())
-	id := uuid.NewString()
-	ready := make(chan struct{})
+// add keeps a stream among those that are open.
+func (s *streams) add(st *stream) {
 	s.mu.Lock()
-	s.waiting[id] = ready
-	s.mu.Unlock()
-	s.server.CreateStream(id)
+	defer s.mu.Unlock()
+	s.serving.Add(1)
+	s.open[st] = true
+	if s.stopped {
+		st.end()
+	}
+}
 
-	var feeding sync.WaitGroup
-	feeding.Go(func() {
-		select {
-		case <-ready:
-		case <-ctx.Done():
-			return
-		}
-		feed(ctx, func(event sse.Event) bool { return s.server.TryPublish(id, &event) })
-		s.server.TryPublish(id, &sse.Event{}) // an empty event ends the answer
-	})
+func (s *streams) remove(st *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, st)
+	s.serving.Done()
+}
 
-	r = r.Clone(ctx)
-	r.URL.RawQuery = "stream=" + id
-	r.Header.Del("Last-Event-ID") // the library would refuse what is not a number
+// stream is what one client is sent. Whoever has news leaves it here and never
+// waits: the client is sent the latest when it has taken what came before.
+type stream struct {
+	all *streams
+	id  string
+
+	mu        sync.Mutex
+	heartbeat *time.Timer
+	heardAt   time.Time // by the client, last
+	under     bool      // something is under way to the client
+	latest    *sse.Event
+	ended     bool
+	gone      bool
+}
+
+func (s *streams) new() *stream { return &stream{all: s, id: uuid.NewString(), under: true} }
+
+// send sends an event, which others may be sent too. It takes the place of one that
+// the client was too slow for.
+func (st *stream) send(event *sse.Event) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.ended {
+		return
+	}
+	st.latest = event
+	st.advance()
+}
+
+// end ends the stream after what was sent.
+func (st *stream) end() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if !st.ended {
+		st.ended = true
+		st.advance()
+	}
+}
+
+// beat shows a client that has heard nothing for long that the stream is alive.
+func (st *stream) beat() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.ended || st.gone {
+		return
+	}
+	silent := time.Since(st.heardAt)
+	if silent >= streamHeartbeat && !st.under {
+		st.latest = &sse.Event{Comment: []byte("alive")}
+		st.advance()
+		silent = 0
+	}
+	st.heartbeat.Reset(max(streamHeartbeat-silent, time.Second))
+}
+
+// arrived says that the client, or its connection, has taken what was under way.
+func (st *stream) arrived() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.under = false
+	st.heardAt = time.Now()
+	if st.heartbeat == nil {
+		st.heartbeat = time.AfterFunc(streamHeartbeat, st.beat)
+	}
+	st.advance()
+}
+
+// advance sends what is next, unless something is under way.
+func (st *stream) advance() {
+	switch {
+	case st.under || st.gone:
+	case st.latest != nil:
+		st.under = true
+		event := st.latest
+		st.latest = nil
+		st.all.server.TryPublish(st.id, event) // there is room: nothing is under way
+	case st.ended:
+		st.under = true
+		st.all.server.TryPublish(st.id, &sse.Event{}) // an empty event ends the answer
+	}
+}
+
+// leave forgets the client.
+func (st *stream) leave() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.gone = true
+	if st.heartbeat != nil {
+		st.heartbeat.Stop()
+	}
+}
+
+// answer is an answer of the API that is the stream; see serve.
+func (st *stream) answer(left func()) *huma.StreamResponse {
+	return &huma.StreamResponse{Body: func(ctx huma.Context) {
+		r, w := humago.Unwrap(ctx)
+		st.serve(w, r, left)
+	}}
+}
+
+// serve answers with the stream and calls left when it has ended. That may be
+// after it has returned: a client can wait for long, and what net/http keeps for
+// it in the meantime is more than the rest of it.
+func (st *stream) serve(w http.ResponseWriter, r *http.Request, left func()) {
+	st.all.add(st)
+	if client, ok := takeOver(w, r); ok {
+		go func() {
+			defer left()
+			defer st.all.remove(st)
+			if st.over(client) {
+				st.all.resume(client.connection)
+			} else {
+				client.Close()
+			}
+		}()
+		return
+	}
+	defer left()
+	defer st.all.remove(st)
+	ctx, cut := context.WithCancel(r.Context())
+	defer cut()
 	control := http.NewResponseController(w)
-	s.server.ServeHTTP(&deadlineWriter{ResponseWriter: w, control: control, failed: cancel}, r)
+	st.run(ctx, &responseWire{ResponseWriter: w, control: control, stream: st, cut: cut})
 	// The end needs a deadline too: that of the last event may have passed long ago.
 	_ = control.SetWriteDeadline(time.Now().Add(streamWriteTimeout))
-	cancel() // lets the library's subscriber leave, which removes the stream
-	feeding.Wait()
 }
 
-// deadlineWriter gives every write a deadline, and cuts off the client that lets
-// it pass: the library goes on writing whatever happens.
-type deadlineWriter struct {
-	http.ResponseWriter
-
-	control *http.ResponseController
-	failed  func()
+// over answers on a connection of its own. It returns whether more can be asked
+// on it.
+func (st *stream) over(client *takenOver) bool {
+	ctx, cut := context.WithCancel(context.Background())
+	defer cut()
+	quiet := client.watch(cut)
+	wire := &connectionWire{client: client, stream: st, cut: cut}
+	st.run(ctx, wire)
+	return quiet() && wire.end() == nil
 }
 
-func (w *deadlineWriter) Write(data []byte) (int, error) {
-	n, err := w.ResponseWriter.Write(data)
-	if err != nil {
-		w.failed()
-	}
-	return n, err
-}
-
-// Flush implements http.Flusher, which the library asks for.
-func (w *deadlineWriter) Flush() {
-	_ = w.control.SetWriteDeadline(time.Now().Add(streamWriteTimeout)) // where there are no deadlines, as in tests, there are no stalls
-	if err := w.control.Flush(); err != nil {
-		w.failed()
-	}
+// run has the library write to a wire until the stream ends or the context does.
+func (st *stream) run(ctx context.Context, wire http.ResponseWriter) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // lets the library's subscriber leave, which removes the stream
+	st.all.server.CreateStream(st.id)
+	request := (&http.Request{URL: &url.URL{RawQuery: "stream=" + st.id}}).WithContext(ctx)
+	st.all.server.ServeHTTP(wire, request)
+	st.leave()
 }

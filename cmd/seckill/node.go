@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"time"
@@ -35,10 +36,12 @@ type node struct {
 }
 
 type nodeConfig struct {
+	connections      http.Connections
 	databaseURL      string
 	logger           *slog.Logger
 	maxBatch         int
-	origins          []string // of pages elsewhere
+	origins          []string       // of pages elsewhere
+	proxies          []netip.Prefix // that are trusted
 	resultsRetention time.Duration
 	secret           string
 }
@@ -102,19 +105,21 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 	registerNode(registry, backlog, listener, n.pools)
 	n.sales = purchasing.NewSales(n.pools.Intake, store)
 	n.server, err = http.NewServer(http.Config{
-		Hub:       hub,
-		Intake:    n.intake,
-		Listener:  listener,
-		Logger:    logger,
-		Orders:    purchasing.NewOrders(n.pools.Orders, store),
-		Origins:   config.origins,
-		Purchases: purchases,
-		Read:      n.pools.Read,
-		SaleHub:   saleHub,
-		Sales:     n.sales,
-		Secret:    secret,
-		Store:     store,
-		Version:   version,
+		Connections:    config.connections,
+		Hub:            hub,
+		Intake:         n.intake,
+		Listener:       listener,
+		Logger:         logger,
+		Orders:         purchasing.NewOrders(n.pools.Orders, store),
+		Origins:        config.origins,
+		Purchases:      purchases,
+		Read:           n.pools.Read,
+		SaleHub:        saleHub,
+		Sales:          n.sales,
+		Secret:         secret,
+		Store:          store,
+		TrustedProxies: config.proxies,
+		Version:        version,
 	})
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"runtime"
 	"time"
@@ -28,14 +29,17 @@ const heapSlack = 24 << 20
 
 // ServeCmd serves the API and the page.
 type ServeCmd struct {
-	DatabaseURL      string        `env:"DATABASE_URL" help:"The database. Without it a private Postgres server is started."`
-	Listen           string        `env:"SECKILL_LISTEN" default:"127.0.0.1:8080" help:"Where to listen."`
-	DataDir          string        `env:"SECKILL_DATA_DIR" type:"path" help:"Where the private server keeps its data (default: under the user's cache directory; for root /var/lib/seckill)."`
-	Auth             string        `env:"SECKILL_AUTH" default:"trust" enum:"trust" help:"Who may do what. trust: the caller names the buyer and may do everything."`
-	MaxBatch         int           `env:"SECKILL_MAX_BATCH" default:"500" help:"The most purchases in one transaction. 1 also turns draining off: the naive way, for comparison."`
-	ResultsRetention time.Duration `env:"SECKILL_RESULTS_RETENTION" default:"30m" help:"How long results are rows, 10m to 24h. After that they are folded from the events, which is slower."`
-	CORSOrigins      []string      `name:"cors-origins" env:"SECKILL_CORS_ORIGINS" sep:"," help:"Origins of pages elsewhere that may use the API, such as https://shop.example; separated by commas."`
-	Demo             bool          `help:"Create a demo sale when there is none."`
+	DatabaseURL           string         `env:"DATABASE_URL" help:"The database. Without it a private Postgres server is started."`
+	Listen                string         `env:"SECKILL_LISTEN" default:"127.0.0.1:8080" help:"Where to listen."`
+	DataDir               string         `env:"SECKILL_DATA_DIR" type:"path" help:"Where the private server keeps its data (default: under the user's cache directory; for root /var/lib/seckill)."`
+	Auth                  string         `env:"SECKILL_AUTH" default:"trust" enum:"trust" help:"Who may do what. trust: the caller names the buyer and may do everything."`
+	MaxBatch              int            `env:"SECKILL_MAX_BATCH" default:"500" help:"The most purchases in one transaction. 1 also turns draining off: the naive way, for comparison."`
+	ResultsRetention      time.Duration  `env:"SECKILL_RESULTS_RETENTION" default:"30m" help:"How long results are rows, 10m to 24h. After that they are folded from the events, which is slower."`
+	CORSOrigins           []string       `name:"cors-origins" env:"SECKILL_CORS_ORIGINS" sep:"," help:"Origins of pages elsewhere that may use the API, such as https://shop.example; separated by commas."`
+	TrustedProxies        []netip.Prefix `env:"SECKILL_TRUSTED_PROXIES" sep:"," placeholder:"NETWORK" help:"Networks of the proxies in front, such as 10.0.0.0/8, whose X-Forwarded-For says who the client is; separated by commas."`
+	ConnectionsPerAddress int            `env:"SECKILL_CONNECTIONS_PER_ADDRESS" default:"1000" help:"How many waiting connections one client address may have; 0 for any number. This machine's own addresses are not bounded."`
+	ConnectionsPerUser    int            `env:"SECKILL_CONNECTIONS_PER_USER" default:"128" help:"How many connections may wait for one user's purchases; 0 for any number."`
+	Demo                  bool           `help:"Create a demo sale when there is none."`
 }
 
 // Validate implements kong's validation.
@@ -47,6 +51,9 @@ func (c *ServeCmd) Validate() error {
 		if err := http.CheckOrigin(origin); err != nil {
 			return fmt.Errorf("SECKILL_CORS_ORIGINS: %w", err)
 		}
+	}
+	if c.ConnectionsPerAddress < 0 || c.ConnectionsPerUser < 0 {
+		return errors.New("SECKILL_CONNECTIONS_PER_ADDRESS and SECKILL_CONNECTIONS_PER_USER must not be negative")
 	}
 	if c.ResultsRetention < projections.MinResultsRetention || c.ResultsRetention > projections.MaxResultsRetention {
 		return errors.New("SECKILL_RESULTS_RETENTION must be 10m to 24h")
@@ -78,7 +85,14 @@ func (c *ServeCmd) Run(ctx context.Context) (err error) {
 		return fmt.Errorf("migrate the database: %w", err)
 	}
 	node, err := newNode(ctx, nodeConfig{
-		databaseURL: databaseURL, logger: logger, maxBatch: c.MaxBatch, origins: c.CORSOrigins, resultsRetention: c.ResultsRetention, secret: os.Getenv("SECKILL_SECRET"),
+		connections:      http.Connections{PerAddress: c.ConnectionsPerAddress, PerUser: c.ConnectionsPerUser},
+		databaseURL:      databaseURL,
+		logger:           logger,
+		maxBatch:         c.MaxBatch,
+		origins:          c.CORSOrigins,
+		proxies:          c.TrustedProxies,
+		resultsRetention: c.ResultsRetention,
+		secret:           os.Getenv("SECKILL_SECRET"),
 	})
 	if err != nil {
 		return err

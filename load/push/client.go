@@ -1,6 +1,7 @@
 package push
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -9,6 +10,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -91,3 +94,33 @@ func (c *client) post(ctx context.Context, path string, body, into any) error {
 }
 
 func (c *client) link(to string) (*url.URL, error) { return c.base.Parse(to) }
+
+// recheckTotals reads from the metrics how many queries for all who wait there were,
+// and how many seconds they took.
+func (c *client) recheckTotals(ctx context.Context) (count, sum float64, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base.JoinPath("/metrics").String(), http.NoBody)
+	if err != nil {
+		return 0, 0, err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer resp.Body.Close()
+	found := 0
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		into := map[string]*float64{"seckill_recheck_seconds_count": &count, "seckill_recheck_seconds_sum": &sum}[name]
+		if into == nil {
+			continue
+		}
+		if *into, err = strconv.ParseFloat(value, 64); err != nil {
+			return 0, 0, fmt.Errorf("/metrics: %w", err)
+		}
+		found++
+	}
+	if found != 2 {
+		return 0, 0, errors.New("/metrics: no seckill_recheck_seconds")
+	}
+	return count, sum, nil
+}

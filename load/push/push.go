@@ -25,7 +25,7 @@ const (
 	// heldPerSale is how many purchases one sale holds undecided: one batch.
 	heldPerSale = 500
 	// settle is how long what was opened may take to come to rest before memory
-	// and statements are measured, and window how long statements are counted.
+	// and queries are measured, and window how long queries are counted.
 	settle = 5 * time.Second
 	window = 10 * time.Second
 	// tellLimit is how long the last may take to be told.
@@ -39,8 +39,6 @@ type Server struct {
 	// Hold keeps a sale's purchases from being decided until Release.
 	Hold    func(ctx context.Context, saleID int64) error
 	Release func(ctx context.Context) error
-	// Transactions counts what was committed in its database up to now.
-	Transactions func(ctx context.Context) (int64, error)
 }
 
 // Waiting is what subscribers who wait for a result take.
@@ -49,10 +47,10 @@ type Waiting struct {
 	Subscribers int
 	// Bytes is how much the server's resident memory grew by each.
 	Bytes int64
-	// IdleTransactions and Transactions are those per second without a subscriber and
-	// with all of them.
-	IdleTransactions, Transactions float64
-	Told                           Latencies
+	// Queries is how many queries for all who wait the server makes per second, and
+	// QueryTime how long one takes on average, in milliseconds.
+	Queries, QueryTime float64
+	Told               Latencies
 }
 
 // Latencies are in milliseconds.
@@ -73,9 +71,6 @@ func Wait(ctx context.Context, server Server, way Way, subscribers int) (*Waitin
 		return nil, err
 	}
 	result := &Waiting{Way: way, Subscribers: subscribers}
-	if result.IdleTransactions, err = server.rate(ctx); err != nil {
-		return nil, err
-	}
 	before, err := server.resident()
 	if err != nil {
 		return nil, err
@@ -85,8 +80,9 @@ func Wait(ctx context.Context, server Server, way Way, subscribers int) (*Waitin
 		return nil, err
 	}
 	defer all.leave()
+	told := all.await()
 	time.Sleep(settle)
-	if result.Transactions, err = server.rate(ctx); err != nil {
+	if result.Queries, result.QueryTime, err = c.rechecks(ctx); err != nil {
 		return nil, err
 	}
 	after, err := server.resident()
@@ -94,7 +90,7 @@ func Wait(ctx context.Context, server Server, way Way, subscribers int) (*Waitin
 		return nil, err
 	}
 	result.Bytes = (after - before) / int64(subscribers)
-	result.Told, err = all.told(ctx, server)
+	result.Told, err = told.release(ctx, server)
 	return result, err
 }
 
@@ -117,8 +113,9 @@ func Tell(ctx context.Context, server Server, way Way, subscribers int) (Latenci
 		return Latencies{}, err
 	}
 	defer all.leave()
+	told := all.await()
 	time.Sleep(time.Second)
-	return all.told(ctx, server)
+	return told.release(ctx, server)
 }
 
 // hold makes so many purchases that are not decided before the release, and returns
@@ -182,27 +179,38 @@ func (c *client) fill(ctx context.Context, saleID int64, way Way, purchases int)
 	return links, failed
 }
 
-// told lets everything be decided and measures how long after its decision each
+// awaited is what each subscriber was told last.
+type awaited struct {
+	results []message
+	ends    <-chan error
+}
+
+// await listens from now on: a client that does not is cut off.
+func (c crowd) await() *awaited {
+	a := &awaited{results: make([]message, len(c))}
+	a.ends = c.listen(func(i int, m message) { a.results[i] = message{slices.Clone(m.data), m.at} })
+	return a
+}
+
+// release lets everything be decided and measures how long after its decision each
 // subscriber is told. It returns an error unless all are.
-func (c crowd) told(ctx context.Context, server Server) (Latencies, error) {
-	results := make([]message, len(c))
-	ends := c.listen(func(i int, m message) { results[i] = message{slices.Clone(m.data), m.at} })
+func (a *awaited) release(ctx context.Context, server Server) (Latencies, error) {
 	if err := server.Release(ctx); err != nil {
 		return Latencies{}, fmt.Errorf("release the sales: %w", err)
 	}
 	late := time.After(tellLimit)
-	for i := range c {
+	for i := range a.results {
 		select {
-		case err := <-ends:
+		case err := <-a.ends:
 			if !errors.Is(err, io.EOF) {
 				return Latencies{}, fmt.Errorf("a subscriber was cut off: %w", err)
 			}
 		case <-late:
-			return Latencies{}, fmt.Errorf("after %v %d of %d subscribers were not told", tellLimit, len(c)-i, len(c))
+			return Latencies{}, fmt.Errorf("after %v %d of %d subscribers were not told", tellLimit, len(a.results)-i, len(a.results))
 		}
 	}
 	h := newHistogram()
-	for i, result := range results {
+	for i, result := range a.results {
 		var p purchase
 		if err := json.Unmarshal(result.data, &p); err != nil {
 			return Latencies{}, fmt.Errorf("subscriber %d was told %q: %w", i, result.data, err)
@@ -228,16 +236,20 @@ func latenciesOf(h *hdrhistogram.Histogram) Latencies {
 	}
 }
 
-// rate is how many transactions a second its database commits.
-func (s Server) rate(ctx context.Context) (float64, error) {
-	before, err := s.Transactions(ctx)
+// rechecks measures the queries by which the server looks for what was not told.
+func (c *client) rechecks(ctx context.Context) (perSecond, milliseconds float64, err error) {
+	countBefore, sumBefore, err := c.recheckTotals(ctx)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	start := time.Now()
 	time.Sleep(window)
-	after, err := s.Transactions(ctx)
-	return float64(after-before) / time.Since(start).Seconds(), err
+	count, sum, err := c.recheckTotals(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	queries := count - countBefore
+	return queries / time.Since(start).Seconds(), 1000 * (sum - sumBefore) / max(queries, 1), nil
 }
 
 // resident is the server's memory.

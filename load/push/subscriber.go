@@ -72,6 +72,7 @@ func subscribe(ctx context.Context, way Way, number int, to *url.URL) (subscribe
 // stream is a subscriber by server-sent events.
 type stream struct {
 	conn  net.Conn
+	body  io.Closer
 	lines *bufio.Reader
 }
 
@@ -85,9 +86,10 @@ func (s *stream) open(to *url.URL) error {
 		return err
 	}
 	if resp.StatusCode != http.StatusOK {
+		resp.Body.Close()
 		return fmt.Errorf("%s: %s", to, resp.Status)
 	}
-	s.lines = bufio.NewReaderSize(resp.Body, 1<<10)
+	s.body, s.lines = resp.Body, bufio.NewReaderSize(resp.Body, 1<<10)
 	return nil
 }
 
@@ -103,7 +105,10 @@ func (s *stream) next() (message, error) {
 	}
 }
 
-func (s *stream) close() { _ = s.conn.Close() }
+func (s *stream) close() {
+	_ = s.conn.Close()
+	_ = s.body.Close()
+}
 
 // socket is a subscriber by WebSocket.
 type socket struct {
@@ -114,9 +119,15 @@ type socket struct {
 func (s *socket) next() (message, error) {
 	_, data, err := s.conn.Read(s.ctx)
 	if closed := (websocket.CloseError{}); errors.As(err, &closed) && closed.Code == websocket.StatusNormalClosure {
-		err = io.EOF
+		return message{}, io.EOF
 	}
-	return message{data: data, at: time.Now()}, err
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF // it should end with a code
+	}
+	if err != nil {
+		return message{}, err
+	}
+	return message{data: data, at: time.Now()}, nil
 }
 
 func (s *socket) close() { _ = s.conn.CloseNow() }
