@@ -60,8 +60,7 @@ func (s *Server) followPurchase(ctx context.Context, in *purchaseEventsInput) (*
 	}
 	waiter := &eventsWaiter{stream: s.streams.new(), tongue: tongueOf(in.AcceptLanguage)}
 	if purchase, ok := s.refused(in.RequestID); ok {
-		waiter.stream.send(purchaseEvent(refusalBody(in.RequestID, purchase, waiter.tongue)))
-		waiter.stream.end()
+		waiter.stream.sendLast(purchaseEvent(refusalBody(in.RequestID, purchase, waiter.tongue)))
 		return waiter.stream.answer(func() {}), nil
 	}
 	id, err := parseRequestID(in.RequestID)
@@ -96,8 +95,7 @@ type eventsWaiter struct {
 
 // Tell implements Waiter.
 func (w *eventsWaiter) Tell(purchase projections.Purchase) {
-	w.stream.send(purchaseEvent(bodyOf(purchase, w.tongue)))
-	w.stream.end()
+	w.stream.sendLast(purchaseEvent(bodyOf(purchase, w.tongue)))
 }
 
 // nothingMore is the answer to a client that has seen the last event: EventSource

@@ -75,8 +75,9 @@ type saleWatcher struct{ stream *stream }
 
 // Show implements SaleWatcher.
 func (w *saleWatcher) Show(update SaleUpdate) {
-	w.stream.send(update.event)
 	if update.Closed {
-		w.stream.end()
+		w.stream.sendLast(update.event)
+	} else {
+		w.stream.send(update.event)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -140,7 +141,8 @@ func (s *socket) serve(left func(), feed func(*socket) websocket.StatusCode) {
 	defer s.leave(nil)
 	go s.listen()
 	code := feed(s)
-	left() // before the parting, which takes two
+	left()            // before the parting, which takes two
+	runtime.Gosched() // those who are still to be told come first
 	if cause := context.Cause(s.gone); errors.Is(cause, errTalks) {
 		code = websocket.StatusPolicyViolation
 	} else if cause != nil {

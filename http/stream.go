@@ -25,7 +25,7 @@ const (
 // streams serves server-sent events over r3labs/sse. Every connection gets a
 // stream of its own: who is told what is the hubs' business, so one slow reader
 // is nobody else's. The library is safe in this use only: nothing is replayed,
-// nothing created by itself, at most two events are under way, and a stream is
+// nothing created by itself, one event is under way at most, and a stream is
 // removed after its subscriber left.
 type streams struct {
 	resume func(connection) // serves what else a client asks
@@ -33,16 +33,17 @@ type streams struct {
 
 	mu      sync.Mutex
 	open    map[*stream]bool
+	idling  map[*takenOver]bool // whose streams have ended
 	stopped bool
 	serving sync.WaitGroup
 }
 
 func newStreams(resume func(connection)) *streams {
-	s := &streams{open: make(map[*stream]bool), resume: resume}
+	s := &streams{open: make(map[*stream]bool), idling: make(map[*takenOver]bool), resume: resume}
 	s.server = sse.NewWithCallback(nil, func(id string, _ *sse.Subscriber) { s.server.RemoveStream(id) })
 	s.server.AutoReplay = false
 	s.server.AutoStream = false
-	s.server.BufferSize = 2
+	s.server.BufferSize = 1
 	s.server.SplitData = true
 	s.server.Headers = map[string]string{
 		"Cache-Control":     "no-store",
@@ -58,6 +59,9 @@ func (s *streams) stop() {
 	s.stopped = true
 	for stream := range s.open {
 		stream.end()
+	}
+	for client := range s.idling {
+		client.Close()
 	}
 }
 
@@ -79,6 +83,33 @@ func (s *streams) remove(st *stream) {
 	s.serving.Done()
 }
 
+// idle keeps the connection of a stream that has ended for a moment: its client may
+// ask for more. Only then net/http gets it back, with all that it takes.
+func (s *streams) idle(client *takenOver, asked func(time.Duration) bool) {
+	if !s.mayIdle(client) {
+		client.Close()
+		return
+	}
+	again := asked(readHeaderTimeout)
+	s.mu.Lock()
+	delete(s.idling, client)
+	s.mu.Unlock()
+	if again {
+		s.resume(client.connection)
+	} else {
+		client.Close()
+	}
+}
+
+func (s *streams) mayIdle(client *takenOver) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.stopped {
+		s.idling[client] = true
+	}
+	return !s.stopped
+}
+
 // stream is what one client is sent. Whoever has news leaves it here and never
 // waits: the client is sent the latest when it has taken what came before.
 type stream struct {
@@ -91,6 +122,7 @@ type stream struct {
 	under     bool      // something is under way to the client
 	latest    *sse.Event
 	ended     bool
+	finish    func() // lets the library's subscriber leave, which ends the answer
 	gone      bool
 }
 
@@ -106,6 +138,16 @@ func (st *stream) send(event *sse.Event) {
 	}
 	st.latest = event
 	st.advance()
+}
+
+// sendLast sends an event and ends the stream.
+func (st *stream) sendLast(event *sse.Event) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if !st.ended {
+		st.latest, st.ended = event, true
+		st.advance()
+	}
 }
 
 // end ends the stream after what was sent.
@@ -156,9 +198,15 @@ func (st *stream) advance() {
 		st.latest = nil
 		st.all.server.TryPublish(st.id, event) // there is room: nothing is under way
 	case st.ended:
-		st.under = true
-		st.all.server.TryPublish(st.id, &sse.Event{}) // an empty event ends the answer
+		st.finish()
 	}
+}
+
+// isOver reports whether nothing follows what is under way.
+func (st *stream) isOver() bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.ended && st.latest == nil
 }
 
 // leave forgets the client.
@@ -186,10 +234,11 @@ func (st *stream) serve(w http.ResponseWriter, r *http.Request, left func()) {
 	st.all.add(st)
 	if client, ok := takeOver(w, r); ok {
 		go func() {
-			defer left()
-			defer st.all.remove(st)
-			if st.over(client) {
-				st.all.resume(client.connection)
+			asked, ended := st.over(client)
+			st.all.remove(st)
+			left()
+			if ended {
+				st.all.idle(client, asked)
 			} else {
 				client.Close()
 			}
@@ -206,21 +255,21 @@ func (st *stream) serve(w http.ResponseWriter, r *http.Request, left func()) {
 	_ = control.SetWriteDeadline(time.Now().Add(streamWriteTimeout))
 }
 
-// over answers on a connection of its own. It returns whether more can be asked
-// on it.
-func (st *stream) over(client *takenOver) bool {
+// over answers on a connection of its own. It returns how to wait for the client to
+// ask for more, and whether the stream has ended as it should.
+func (st *stream) over(client *takenOver) (asked func(time.Duration) bool, ended bool) {
 	ctx, cut := context.WithCancel(context.Background())
 	defer cut()
-	quiet := client.watch(cut)
+	asked = client.watch(cut)
 	wire := &connectionWire{client: client, stream: st, cut: cut}
 	st.run(ctx, wire)
-	return quiet() && wire.end() == nil
+	return asked, wire.end() == nil
 }
 
 // run has the library write to a wire until the stream ends or the context does.
 func (st *stream) run(ctx context.Context, wire http.ResponseWriter) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // lets the library's subscriber leave, which removes the stream
+	ctx, st.finish = context.WithCancel(ctx)
+	defer st.finish() // which removes the stream, too
 	st.all.server.CreateStream(st.id)
 	request := (&http.Request{URL: &url.URL{RawQuery: "stream=" + st.id}}).WithContext(ctx)
 	st.all.server.ServeHTTP(wire, request)

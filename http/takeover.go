@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 )
@@ -56,29 +55,25 @@ func takeOver(w http.ResponseWriter, r *http.Request) (*takenOver, bool) {
 	return taken, true
 }
 
-// watch calls left when the client leaves. The function that it returns ends the
-// watch and reports whether the client is there still.
-func (t *takenOver) watch(left func()) (stop func() bool) {
+// watch calls left when the client leaves. The function that it returns waits so
+// long for the client to ask for more, and reports whether it did.
+func (t *takenOver) watch(left func()) (asked func(within time.Duration) bool) {
 	var (
 		first   [1]byte
 		n       int
-		err     error
 		reading sync.WaitGroup
 	)
 	reading.Go(func() {
-		n, err = t.Conn.Read(first[:])
-		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		var err error
+		if n, err = t.Conn.Read(first[:]); err != nil {
 			left()
 		}
 	})
-	return func() bool {
-		_ = t.SetReadDeadline(time.Unix(1, 0)) // in the past: it wakes the reader
+	return func(within time.Duration) bool {
+		_ = t.SetReadDeadline(time.Now().Add(within)) // else reading fails as well
 		reading.Wait()
 		t.early = append(t.early, first[:n]...)
-		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-			return false
-		}
-		return t.SetReadDeadline(time.Time{}) == nil
+		return len(t.early) > 0 && t.SetReadDeadline(time.Time{}) == nil
 	}
 }
 

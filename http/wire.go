@@ -47,11 +47,15 @@ type connectionWire struct {
 
 	header http.Header
 	chunk  *[]byte // from chunks; nil between two events
+	ended  bool
 	failed error
 }
 
 // chunks are reused, as a stream needs one only while it has something to say.
 var chunks = sync.Pool{New: func() any { return new([]byte) }}
+
+// lastChunk says that there is no more.
+const lastChunk = "0\r\n\r\n"
 
 // chunkHead is the room for a chunk's length, in hexadecimal digits, and CRLF.
 const chunkHead = len("ffffffff\r\n")
@@ -93,18 +97,25 @@ func (w *connectionWire) Flush() {
 		head := strconv.FormatInt(int64(size), 16) + "\r\n"
 		from := chunkHead - len(head)
 		copy(buffer[from:], head)
-		*w.chunk = append(buffer, "\r\n"...)
-		w.send((*w.chunk)[from:])
+		buffer = append(buffer, "\r\n"...)
+		if w.stream.isOver() { // the end by a call of its own would double the cost of a result
+			buffer = append(buffer, lastChunk...)
+			w.ended = true
+		}
+		*w.chunk = buffer
+		w.send(buffer[from:])
 	}
 	if w.failed == nil {
 		w.stream.arrived()
 	}
 }
 
-// end writes what says that there is no more.
+// end says that there is no more, unless that is said.
 func (w *connectionWire) end() error {
-	*w.buffer() = append(*w.buffer(), "0\r\n\r\n"...)
-	w.send((*w.chunk)[chunkHead:])
+	if !w.ended {
+		*w.buffer() = append(*w.buffer(), lastChunk...)
+		w.send((*w.chunk)[chunkHead:])
+	}
 	return w.failed
 }
 
