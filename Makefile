@@ -16,9 +16,10 @@ run: need-postgres build ## start the service with a sale to try, and its own Po
 
 # One package at a time: the tests that freeze and kill processes have deadlines,
 # and two cores are soon full.
-test: ## run all tests; installs Postgres, and Chromium for the browser tests, if missing
+test: ## run all tests; installs what they need: Postgres, Chromium, nginx
 	@scripts/need-postgres.sh
 	@scripts/need-chromium.sh
+	@scripts/need-nginx.sh
 	@if scripts/need-cc.sh; then export CGO_ENABLED=1 race=-race; fi; \
 		set -x; go test $$race -p 1 -timeout 15m ./...
 

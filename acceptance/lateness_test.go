@@ -6,23 +6,28 @@ import (
 	"time"
 )
 
-// logLateness logs how long after the decision those were told who waited for it, at
-// nodes that could do their work.
-func (l *ledger) logLateness(t *testing.T) {
-	t.Helper()
+// lateness is how long after the decision those were told who waited for it, at nodes
+// that could do their work; by how they waited, in ascending order.
+func (l *ledger) lateness() map[string][]time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, how := range []string{byLongPoll, bySSE} {
-		var late []time.Duration
-		for _, told := range l.tellings {
-			if told.how == how && told.DecidedAt != nil && told.sentAt.Before(*told.DecidedAt) && !l.excused(told) {
-				late = append(late, told.toldAt.Sub(*told.DecidedAt))
-			}
+	late := make(map[string][]time.Duration)
+	for _, told := range l.tellings {
+		waited := told.how == byLongPoll || told.how == bySSE
+		if waited && told.DecidedAt != nil && told.sentAt.Before(*told.DecidedAt) && !l.excused(told) {
+			late[told.how] = append(late[told.how], told.toldAt.Sub(*told.DecidedAt))
 		}
-		if len(late) == 0 {
-			continue
-		}
-		slices.Sort(late)
+	}
+	for _, times := range late {
+		slices.Sort(times)
+	}
+	return late
+}
+
+// logLateness logs it.
+func (l *ledger) logLateness(t *testing.T) {
+	t.Helper()
+	for how, late := range l.lateness() {
 		at := func(share float64) time.Duration {
 			return late[int(share*float64(len(late)-1))].Round(time.Millisecond)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
 
@@ -99,4 +100,16 @@ func (in *tab) suspend(t *testing.T, pattern string, stage fetch.RequestStage) {
 func (in *tab) resume(t *testing.T) {
 	t.Helper()
 	command(t, in, fetch.Disable, cdp.Empty{})
+}
+
+// offline takes the network from a page, or gives it back.
+func (in *tab) offline(t *testing.T, away bool) {
+	t.Helper()
+	conditions := &network.Conditions{Offline: away, DownloadThroughput: -1, UploadThroughput: -1}
+	command(t, in, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
+		MatchedNetworkConditions: []*network.Conditions{conditions},
+	})
+	command(t, in, network.OverrideNetworkState, network.OverrideNetworkStateParams{
+		Offline: away, DownloadThroughput: -1, UploadThroughput: -1,
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -74,6 +75,22 @@ func (s *shop) testModule(t *testing.T) {
 		}
 		if requested := s.events(t, on.SaleID)["PurchaseRequested"]; requested != 1 {
 			t.Errorf("%d purchases were requested, want 1", requested)
+		}
+	})
+
+	// The network is away while the purchase is decided.
+	t.Run("SurvivesBeingOffline", func(t *testing.T) {
+		t.Parallel()
+		on, in := s.schedule(t, sale{Stock: 2}), elsewhere(t)
+		release := s.hold(t, on.SaleID)
+		use(t, in, `seckill.buy(%d, { userId: 'x', progress })`, on.SaleID)
+		until[bool](t, in, `() => window.told?.includes('accepted')`)
+		in.offline(t, true)
+		release()
+		time.Sleep(2 * time.Second)
+		in.offline(t, false)
+		if got := result(t, in); got.Status != "succeeded" {
+			t.Errorf("got %+v", got)
 		}
 	})
 
