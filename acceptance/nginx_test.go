@@ -227,6 +227,7 @@ func TestNginx(t *testing.T) {
 
 // pollInVain holds a poll for as long as the service does.
 func (p *proxied) pollInVain(t *testing.T, client *http.Client, requestID string) {
+	t.Helper()
 	began := time.Now()
 	response, err := p.open(t.Context(), client, http.MethodGet, "/purchases/"+requestID+"?wait=30s", "")
 	if err != nil {
@@ -242,6 +243,7 @@ func (p *proxied) pollInVain(t *testing.T, client *http.Client, requestID string
 
 // pollInTime is told by the second of its polls.
 func (p *proxied) pollInTime(t *testing.T, client *http.Client, requestID string) {
+	t.Helper()
 	time.Sleep(undecidedFor - 10*time.Second)
 	response, err := p.open(t.Context(), client, http.MethodGet, "/purchases/"+requestID+"?wait=30s", "")
 	if err != nil {
@@ -257,6 +259,7 @@ func (p *proxied) pollInTime(t *testing.T, client *http.Client, requestID string
 
 // listen follows a purchase by server-sent events.
 func (p *proxied) listen(t *testing.T, client *http.Client, protocol, requestID string) {
+	t.Helper()
 	began := time.Now()
 	response, err := p.open(t.Context(), client, http.MethodGet, "/purchases/"+requestID+"/events", "")
 	if err != nil {
@@ -280,6 +283,7 @@ func (p *proxied) listen(t *testing.T, client *http.Client, protocol, requestID 
 
 // watch is shown a sale as it is, and what is sold in the end.
 func (p *proxied) watch(t *testing.T, client *http.Client, saleID int64) {
+	t.Helper()
 	ctx, leave := context.WithTimeout(t.Context(), undecidedFor+20*time.Second)
 	defer leave()
 	response, err := p.open(ctx, client, http.MethodGet, fmt.Sprintf("/sales/%d/events", saleID), "")
@@ -308,6 +312,7 @@ func (p *proxied) watch(t *testing.T, client *http.Client, saleID int64) {
 
 // listenSocket follows a purchase by WebSocket.
 func (p *proxied) listenSocket(t *testing.T, client *http.Client, requestID string) {
+	t.Helper()
 	conn, _, err := websocket.Dial(t.Context(), p.base+"/purchases/"+requestID+"/ws", &websocket.DialOptions{
 		HTTPClient: client,
 		HTTPHeader: http.Header{"Origin": {p.base}},
