@@ -116,8 +116,8 @@ var internalWords = []string{
 	"sql", "strconv", "unmarshal",
 }
 
-// refusalID is a signed request ID, in which any word can come up by chance.
-var refusalID = regexp.MustCompile(`refused-[\w-]+`)
+// signedText is a request ID or a ticket that is signed, in which any word can come up by chance.
+var signedText = regexp.MustCompile(`refused-[\w-]+|ticket=[\w-]+`)
 
 // check returns an error unless the answer is as the API's description says, and
 // as every answer has to be.
@@ -129,7 +129,7 @@ func (c *client) check(method, path string, a answer) error {
 	if operation == nil {
 		return nil // the pages, or an address that does not exist
 	}
-	said := refusalID.ReplaceAll(a.body, nil)
+	said := signedText.ReplaceAll(a.body, nil)
 	for _, word := range internalWords {
 		if bytes.Contains(said, []byte(word)) {
 			return fmt.Errorf("the word %q is not for clients", word)

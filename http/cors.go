@@ -27,7 +27,7 @@ func allowOrigins(origins []string, next http.Handler) http.Handler {
 		return next
 	}
 	return cors.New(cors.Options{
-		AllowedHeaders: []string{"Accept-Language", "Content-Type", "Idempotency-Key", "Last-Event-ID", "Prefer"},
+		AllowedHeaders: []string{"Accept-Language", "Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "Prefer"},
 		AllowedMethods: []string{http.MethodGet, http.MethodPatch, http.MethodPost},
 		AllowedOrigins: origins,
 		ExposedHeaders: []string{"Location", "Preference-Applied", "Retry-After"},

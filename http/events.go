@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/r3labs/sse/v2"
 
+	"seckill/http/auth"
 	"seckill/projections"
 )
 
@@ -25,7 +26,7 @@ type purchaseEventsInput struct {
 }
 
 func (s *Server) registerEvents() {
-	huma.Register(s.api, withCodes(huma.Operation{
+	huma.Register(s.api, withTicket(withRoles(withCodes(huma.Operation{
 		OperationID: "follow-purchase",
 		Method:      http.MethodGet,
 		Path:        "/purchases/{requestId}/events",
@@ -44,7 +45,7 @@ func (s *Server) registerEvents() {
 			},
 			"204": {Description: "The client has seen the result already."},
 		},
-	}, "request_not_found", "rate_limited", "overloaded", "unavailable"), s.followPurchase)
+	}, "request_not_found", "rate_limited", "overloaded", "unavailable"), auth.Buyer, auth.Operator)), s.followPurchase)
 }
 
 func exampleStream() string {
@@ -59,7 +60,7 @@ func (s *Server) followPurchase(ctx context.Context, in *purchaseEventsInput) (*
 		return nothingMore(), nil
 	}
 	waiter := &eventsWaiter{stream: s.streams.new(), tongue: tongueOf(in.AcceptLanguage)}
-	if purchase, ok := s.refused(in.RequestID); ok {
+	if purchase, ok := s.refused(ctx, in.RequestID); ok {
 		waiter.stream.sendLast(purchaseEvent(refusalBody(in.RequestID, purchase, waiter.tongue)))
 		return waiter.stream.answer(func() {}), nil
 	}
@@ -70,6 +71,12 @@ func (s *Server) followPurchase(ctx context.Context, in *purchaseEventsInput) (*
 	purchase, watch, err := s.Hub.Watch(ctx, id, waiter)
 	if err != nil {
 		return nil, s.purchaseProblem(ctx, err)
+	}
+	if !sees(ctx, purchase.UserID) {
+		if watch != nil {
+			watch.Stop()
+		}
+		return nil, problem("request_not_found")
 	}
 	if watch == nil {
 		waiter.Tell(purchase)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"seckill/eventstore"
+	"seckill/http/auth"
 )
 
 // feedLook is how often a waiting reader of the feed looks for more. Events become
@@ -49,7 +50,7 @@ type feedAnswer struct {
 }
 
 func (s *Server) registerFeed() {
-	huma.Register(s.api, withCodes(huma.Operation{
+	huma.Register(s.api, withRoles(withCodes(huma.Operation{
 		OperationID: "read-events",
 		Method:      http.MethodGet,
 		Path:        "/events",
@@ -62,7 +63,7 @@ func (s *Server) registerFeed() {
 			Description: "The events after the cursor.",
 			Content:     exampleContent("#/components/schemas/FeedBody", exampleFeed()),
 		}},
-	}, "invalid_request", "unavailable"), s.readFeed)
+	}, "invalid_request", "unavailable"), auth.Operator, auth.Service), s.readFeed)
 }
 
 func exampleFeed() feedBody {

@@ -38,7 +38,7 @@ type historyAnswer struct {
 
 func (s *Server) getHistory(ctx context.Context, in *historyInput) (*historyAnswer, error) {
 	answer := &historyAnswer{CacheControl: "no-store", Vary: "Accept-Language"}
-	if _, ok := s.refused(in.RequestID); ok {
+	if _, ok := s.refused(ctx, in.RequestID); ok {
 		answer.Body = historyBody(in.RequestID, nil, english)
 		return answer, nil
 	}
@@ -49,6 +49,9 @@ func (s *Server) getHistory(ctx context.Context, in *historyInput) (*historyAnsw
 	events, err := s.Purchases.History(ctx, s.Read, id)
 	if err != nil {
 		return nil, s.purchaseProblem(ctx, err)
+	}
+	if requested, ok := events[0].Data.(domain.PurchaseRequested); !ok || !sees(ctx, requested.UserID) {
+		return nil, problem("request_not_found")
 	}
 	answer.Body = historyBody(id.String(), events, tongueOf(in.AcceptLanguage))
 	return answer, nil

@@ -8,6 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"seckill/http/auth"
 )
 
 // The ways in which somebody waits for a result, or watches a sale.
@@ -61,7 +63,7 @@ func NewMetrics(registry *prometheus.Registry) *Metrics {
 
 func (s *Server) registerMetrics() {
 	handler := promhttp.HandlerFor(s.Hub.metrics.registry, promhttp.HandlerOpts{})
-	huma.Register(s.api, huma.Operation{
+	huma.Register(s.api, withRoles(huma.Operation{
 		OperationID: "metrics",
 		Method:      http.MethodGet,
 		Path:        "/metrics",
@@ -72,7 +74,7 @@ func (s *Server) registerMetrics() {
 			Description: "The metrics.",
 			Content:     map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}},
 		}},
-	}, func(context.Context, *struct{}) (*huma.StreamResponse, error) {
+	}, auth.Operator, auth.Service), func(context.Context, *struct{}) (*huma.StreamResponse, error) {
 		return &huma.StreamResponse{Body: func(ctx huma.Context) {
 			r, w := humago.Unwrap(ctx)
 			handler.ServeHTTP(w, r)

@@ -20,6 +20,7 @@ import (
 	"seckill/domain"
 	"seckill/eventstore"
 	"seckill/http"
+	"seckill/http/auth"
 	"seckill/postgres"
 	"seckill/postgres/postgrestest"
 	"seckill/projections"
@@ -58,6 +59,7 @@ type nodeConfig struct {
 	idle        bool     // it decides nothing
 	origins     []string // of pages elsewhere
 	proxies     []netip.Prefix
+	verifier    *auth.Verifier
 }
 
 // startNode serves a database of its own until the test ends.
@@ -114,6 +116,7 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 	n.server, err = http.NewServer(http.Config{
 		Connections:    config.connections,
 		TrustedProxies: config.proxies,
+		Verifier:       config.verifier,
 		Hub:            n.hub,
 		Intake:         n.intake,
 		Listener:       listener,

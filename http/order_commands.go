@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"seckill/domain"
+	"seckill/http/auth"
 	"seckill/purchasing"
 )
 
@@ -38,25 +39,25 @@ type refundInput struct {
 }
 
 func (s *Server) registerOrderCommands() {
-	huma.Register(s.api, orderCommand(huma.Operation{
+	huma.Register(s.api, withRoles(orderCommand(huma.Operation{
 		OperationID: "cancel-order",
 		Path:        "/orders/{orderId}/cancel",
 		Summary:     "Give an unpaid order up",
 		Description: "The buyer's command. The units are for sale again, and the buyer may buy again. An order that is cancelled stays so: the call can be repeated.",
-	}, domain.StatusCancelled, "user_required", "order_paid", "order_expired"), s.cancelOrder)
-	huma.Register(s.api, orderCommand(huma.Operation{
+	}, domain.StatusCancelled, "user_required", "order_paid", "order_expired"), auth.Buyer, auth.Operator), s.cancelOrder)
+	huma.Register(s.api, withRoles(orderCommand(huma.Operation{
 		OperationID: "pay-order",
 		Path:        "/orders/{orderId}/pay",
 		Summary:     "Tell that an order is paid",
 		Description: "The payment side's command. It counts if it arrives before `payBy`, by the database's clock; a later one is refused, because the units may be somebody else's by then. " +
 			"The same payment reference can be sent again.",
-	}, domain.StatusPaid, "payment_too_late", "order_cancelled", "already_paid"), s.payOrder)
-	huma.Register(s.api, orderCommand(huma.Operation{
+	}, domain.StatusPaid, "payment_too_late", "order_cancelled", "already_paid"), auth.Service, auth.Operator), s.payOrder)
+	huma.Register(s.api, withRoles(orderCommand(huma.Operation{
 		OperationID: "refund-order",
 		Path:        "/orders/{orderId}/refund",
 		Summary:     "Tell that a paid order was paid back",
 		Description: "The payment side's command. With `restock` the units are for sale again; in any case the buyer may buy again. The same reference can be sent again.",
-	}, domain.StatusRefunded, "order_not_paid", "already_refunded"), s.refundOrder)
+	}, domain.StatusRefunded, "order_not_paid", "already_refunded"), auth.Service, auth.Operator), s.refundOrder)
 }
 
 // orderCommand completes the description of a command that answers with the order.
@@ -71,14 +72,15 @@ func orderCommand(op huma.Operation, status domain.OrderStatus, codes ...string)
 }
 
 func (s *Server) cancelOrder(ctx context.Context, in *cancelInput) (*orderAnswer, error) {
-	if in.Body.UserID == "" {
-		return nil, problem("user_required")
+	user, err := actor(ctx, in.Body.UserID, auth.Operator)
+	if err != nil {
+		return nil, err
 	}
-	if invalid, ok := errors.AsType[*domain.InvalidError](domain.CheckUserID(in.Body.UserID)); ok {
+	if invalid, ok := errors.AsType[*domain.InvalidError](domain.CheckUserID(user)); ok {
 		return nil, invalidField(invalid)
 	}
 	return s.afterCommand(ctx, in.OrderID, func() error {
-		return s.Orders.Cancel(ctx, in.OrderID, in.Body.UserID, requestMetadata(ctx, in.Body.UserID, in.Traceparent))
+		return s.Orders.Cancel(ctx, in.OrderID, user, requestMetadata(ctx, user, in.Traceparent))
 	})
 }
 
@@ -113,5 +115,5 @@ func (s *Server) afterCommand(ctx context.Context, orderID string, command func(
 	if err != nil {
 		return nil, s.internalProblem(ctx, "carry out a command on an order", err)
 	}
-	return s.getOrder(ctx, &orderInput{OrderID: orderID})
+	return s.readOrder(ctx, orderID)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"seckill/domain"
+	"seckill/http/auth"
 	"seckill/projections"
 )
 
@@ -99,7 +100,7 @@ type ordersAnswer struct {
 }
 
 func (s *Server) registerOrders() {
-	huma.Register(s.api, withCodes(huma.Operation{
+	huma.Register(s.api, withRoles(withCodes(huma.Operation{
 		OperationID: "list-orders",
 		Method:      http.MethodGet,
 		Path:        "/orders",
@@ -111,8 +112,8 @@ func (s *Server) registerOrders() {
 				Orders: []OrderBody{exampleOrder(domain.StatusPendingPayment), exampleOrder(domain.StatusPaid)},
 			}),
 		}},
-	}, "user_required", "invalid_request", "unavailable"), s.listOrders)
-	huma.Register(s.api, withCodes(huma.Operation{
+	}, "user_required", "invalid_request", "unavailable"), auth.Buyer, auth.Operator), s.listOrders)
+	huma.Register(s.api, withRoles(withCodes(huma.Operation{
 		OperationID: "get-order",
 		Method:      http.MethodGet,
 		Path:        "/orders/{orderId}",
@@ -122,19 +123,20 @@ func (s *Server) registerOrders() {
 			Description: "The order.",
 			Content:     exampleContent("#/components/schemas/OrderBody", exampleOrder(domain.StatusPendingPayment)),
 		}},
-	}, "order_not_found", "unavailable"), s.getOrder)
+	}, "order_not_found", "unavailable"), auth.Buyer, auth.Operator), s.getOrder)
 }
 
 func (s *Server) listOrders(ctx context.Context, in *ordersInput) (*ordersAnswer, error) {
-	if err := queriedUser(in.UserID); err != nil {
+	user, err := queriedUser(ctx, in.UserID)
+	if err != nil {
 		return nil, err
 	}
-	list := "orders of " + in.UserID
+	list := "orders of " + user
 	var after projections.OrdersCursor
 	if err := s.readCursor(list, in.Cursor, &after); err != nil {
 		return nil, err
 	}
-	orders, next, err := projections.ListOrders(ctx, s.Read, in.UserID, after, in.Limit)
+	orders, next, err := projections.ListOrders(ctx, s.Read, user, after, in.Limit)
 	if err != nil {
 		return nil, s.internalProblem(ctx, "list orders", err)
 	}
@@ -150,10 +152,19 @@ func (s *Server) listOrders(ctx context.Context, in *ordersInput) (*ordersAnswer
 }
 
 func (s *Server) getOrder(ctx context.Context, in *orderInput) (*orderAnswer, error) {
-	if !domain.IsOrderID(in.OrderID) {
+	answer, err := s.readOrder(ctx, in.OrderID)
+	if err == nil && !sees(ctx, answer.Body.UserID) {
 		return nil, problem("order_not_found")
 	}
-	order, err := projections.GetOrder(ctx, s.Read, in.OrderID)
+	return answer, err
+}
+
+// readOrder reads an order, whoever asks.
+func (s *Server) readOrder(ctx context.Context, orderID string) (*orderAnswer, error) {
+	if !domain.IsOrderID(orderID) {
+		return nil, problem("order_not_found")
+	}
+	order, err := projections.GetOrder(ctx, s.Read, orderID)
 	if errors.Is(err, projections.ErrNotFound) {
 		return nil, problem("order_not_found")
 	}

@@ -36,10 +36,14 @@ func (p *Problem) ContentType(string) string { return "application/problem+json"
 
 // GetHeaders implements huma.HeadersError.
 func (p *Problem) GetHeaders() http.Header {
-	if p.retryAfter == 0 {
-		return nil
+	header := http.Header{}
+	if p.retryAfter > 0 {
+		header.Set("Retry-After", strconv.Itoa(p.retryAfter))
 	}
-	return http.Header{"Retry-After": {strconv.Itoa(p.retryAfter)}}
+	if p.Status == http.StatusUnauthorized {
+		header.Set("WWW-Authenticate", challenge)
+	}
+	return header
 }
 
 // write answers with the problem, outside huma.
@@ -87,10 +91,14 @@ var problems = map[string]knownProblem{
 	"body_too_large":         {413, "The body is too large."},
 	"sold_out":               {409, "Everything is sold. Units that come back are sold again: it may be worth another try."},
 	"unavailable":            {503, "The service cannot answer at this moment. Try again in a second."},
+	"unauthorized":           {401, "Say who you are: send a valid token. An old one may have expired."},
 	"unsupported_media_type": {415, "Send the body as application/json."},
 	"upgrade_required":       {426, "This address speaks WebSocket only."},
 	"user_required":          {422, "Say who it is: userId is missing."},
 }
+
+// challenge is what a 401 says about how to say who one is (RFC 6750, 3).
+const challenge = `Bearer realm="seckill"`
 
 // retrySeconds and rateLimitedSeconds are what 503 and 429 answers ask a client to
 // wait.

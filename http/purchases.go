@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"seckill/domain"
+	"seckill/http/auth"
 	"seckill/projections"
 	"seckill/purchasing"
 )
@@ -58,7 +59,7 @@ type purchaseAnswer struct {
 }
 
 func (s *Server) registerPurchases() {
-	huma.Register(s.api, withCodes(huma.Operation{
+	huma.Register(s.api, withRoles(withCodes(huma.Operation{
 		OperationID:   "request-purchase",
 		Method:        http.MethodPost,
 		Path:          "/sales/{saleId}/purchases",
@@ -72,9 +73,9 @@ func (s *Server) registerPurchases() {
 			Content:     exampleContent("#/components/schemas/PurchaseBody", examplePurchase(projections.StatusProcessing)),
 		}},
 	}, withBody("sale_not_found", "sale_not_open", "sale_paused", "sale_closed", "sold_out", "user_required", "quantity_over_limit",
-		"idempotency_key_reused", "overloaded", "unavailable")...), s.requestPurchase)
+		"idempotency_key_reused", "overloaded", "unavailable")...), auth.Buyer), s.requestPurchase)
 
-	huma.Register(s.api, withCodes(huma.Operation{
+	huma.Register(s.api, withRoles(withCodes(huma.Operation{
 		OperationID: "get-purchase",
 		Method:      http.MethodGet,
 		Path:        "/purchases/{requestId}",
@@ -85,7 +86,7 @@ func (s *Server) registerPurchases() {
 			Description: "The purchase.",
 			Content:     exampleContent("#/components/schemas/PurchaseBody", examplePurchase(projections.StatusSucceeded)),
 		}},
-	}, "request_not_found", "invalid_request", "rate_limited", "overloaded", "unavailable"), s.getPurchase)
+	}, "request_not_found", "invalid_request", "rate_limited", "overloaded", "unavailable"), auth.Buyer, auth.Operator), s.getPurchase)
 }
 
 // shed refuses a purchase of a sale that is behind before anything else is done for
@@ -108,24 +109,25 @@ func (s *Server) requestPurchase(ctx context.Context, in *purchaseInput) (*purch
 	if err != nil {
 		return nil, err
 	}
-	if in.Body.UserID == "" {
-		return nil, problem("user_required")
+	user, err := actor(ctx, in.Body.UserID)
+	if err != nil {
+		return nil, err
 	}
-	if invalid, ok := errors.AsType[*domain.InvalidError](domain.CheckUserID(in.Body.UserID)); ok {
+	if invalid, ok := errors.AsType[*domain.InvalidError](domain.CheckUserID(user)); ok {
 		return nil, invalidField(invalid)
 	}
 	purchase, err := s.submit(ctx, purchasing.Request{
 		SaleID:   saleID,
-		UserID:   in.Body.UserID,
+		UserID:   user,
 		Quantity: in.Body.Quantity,
-		Metadata: requestMetadata(ctx, in.Body.UserID, in.Traceparent),
+		Metadata: requestMetadata(ctx, user, in.Traceparent),
 		Key:      in.IdempotencyKey,
 		BodyHash: bodyHash(saleID, in.Body.Quantity),
 	})
 	if err != nil {
 		return nil, s.submitProblem(ctx, err)
 	}
-	body := bodyOf(purchase, tongueOf(in.AcceptLanguage))
+	body := s.shown(ctx, bodyOf(purchase, tongueOf(in.AcceptLanguage)))
 	return &purchaseAccepted{Location: body.Links.Self, CacheControl: "no-store", Body: body}, nil
 }
 
@@ -188,7 +190,7 @@ func (s *Server) getPurchase(ctx context.Context, in *purchaseQuery) (*purchaseA
 		return nil, err
 	}
 	answer := &purchaseAnswer{CacheControl: "no-store", Vary: "Prefer, Accept-Language", PreferenceApplied: wait.applied}
-	if purchase, ok := s.refused(in.RequestID); ok {
+	if purchase, ok := s.refused(ctx, in.RequestID); ok {
 		answer.Body = refusalBody(in.RequestID, purchase, tongueOf(in.AcceptLanguage))
 		return answer, nil
 	}
@@ -196,7 +198,7 @@ func (s *Server) getPurchase(ctx context.Context, in *purchaseQuery) (*purchaseA
 	if err != nil {
 		return nil, s.purchaseProblem(ctx, err)
 	}
-	answer.Body = bodyOf(purchase, tongueOf(in.AcceptLanguage))
+	answer.Body = s.shown(ctx, bodyOf(purchase, tongueOf(in.AcceptLanguage)))
 	return answer, nil
 }
 
@@ -208,14 +210,18 @@ func (s *Server) await(ctx context.Context, requestID string, limit time.Duratio
 		return projections.Purchase{}, err
 	}
 	if limit == 0 {
-		return s.Hub.Get(ctx, id)
+		purchase, err := s.Hub.Get(ctx, id)
+		return seen(ctx, purchase, err)
 	}
 	decided := make(Mailbox, 1)
 	purchase, watch, err := s.Hub.Watch(ctx, id, decided)
 	if err != nil || watch == nil {
-		return purchase, err
+		return seen(ctx, purchase, err)
 	}
 	defer watch.Stop()
+	if _, err := seen(ctx, purchase, nil); err != nil {
+		return projections.Purchase{}, err
+	}
 	release, err := s.hold(ctx, byLongPoll, purchase.UserID)
 	if err != nil {
 		return projections.Purchase{}, err
@@ -230,6 +236,15 @@ func (s *Server) await(ctx context.Context, requestID string, limit time.Duratio
 	case <-s.stopping:
 	}
 	return purchase, nil
+}
+
+// seen passes on what was read of a purchase, unless it is not for the caller: then there
+// is no such purchase.
+func seen(ctx context.Context, purchase projections.Purchase, err error) (projections.Purchase, error) {
+	if err == nil && !sees(ctx, purchase.UserID) {
+		return projections.Purchase{}, projections.ErrNotFound
+	}
+	return purchase, err
 }
 
 // refusalBody shows a refusal at the door under the ID that it was given.

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -34,8 +35,8 @@ func (s *Server) sign(r refusal) (string, error) {
 }
 
 // refused returns the purchase that a request ID of sign stands for, and false
-// for any other string.
-func (s *Server) refused(requestID string) (projections.Purchase, bool) {
+// for any other string, or if it is not for the caller.
+func (s *Server) refused(ctx context.Context, requestID string) (projections.Purchase, bool) {
 	encoded, ok := strings.CutPrefix(requestID, refusalPrefix)
 	if !ok {
 		return projections.Purchase{}, false
@@ -49,7 +50,7 @@ func (s *Server) refused(requestID string) (projections.Purchase, bool) {
 		return projections.Purchase{}, false
 	}
 	var r refusal
-	if err := json.Unmarshal(payload, &r); err != nil {
+	if err := json.Unmarshal(payload, &r); err != nil || !sees(ctx, r.UserID) {
 		return projections.Purchase{}, false
 	}
 	return projections.Purchase{

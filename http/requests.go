@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"seckill/http/auth"
 	"seckill/projections"
 )
 
@@ -30,7 +31,7 @@ type requestsAnswer struct {
 }
 
 func (s *Server) registerRequests() {
-	huma.Register(s.api, withCodes(huma.Operation{
+	huma.Register(s.api, withRoles(withCodes(huma.Operation{
 		OperationID: "list-purchases",
 		Method:      http.MethodGet,
 		Path:        "/purchases",
@@ -43,8 +44,8 @@ func (s *Server) registerRequests() {
 				Purchases: []PurchaseBody{examplePurchase(projections.StatusProcessing)},
 			}),
 		}},
-	}, "user_required", "invalid_request", "unavailable"), s.listRequests)
-	huma.Register(s.api, withCodes(huma.Operation{
+	}, "user_required", "invalid_request", "unavailable"), auth.Buyer, auth.Operator), s.listRequests)
+	huma.Register(s.api, withRoles(withCodes(huma.Operation{
 		OperationID: "get-purchase-history",
 		Method:      http.MethodGet,
 		Path:        "/purchases/{requestId}/history",
@@ -55,26 +56,27 @@ func (s *Server) registerRequests() {
 			Description: "The events, oldest first.",
 			Content:     exampleContent("#/components/schemas/HistoryBody", exampleHistory()),
 		}},
-	}, "request_not_found", "unavailable"), s.getHistory)
+	}, "request_not_found", "unavailable"), auth.Buyer, auth.Operator), s.getHistory)
 }
 
 func (s *Server) listRequests(ctx context.Context, in *requestsInput) (*requestsAnswer, error) {
-	if err := queriedUser(in.UserID); err != nil {
+	user, err := queriedUser(ctx, in.UserID)
+	if err != nil {
 		return nil, err
 	}
-	list := fmt.Sprintf("purchases of sale %d by %s", in.SaleID, in.UserID)
+	list := fmt.Sprintf("purchases of sale %d by %s", in.SaleID, user)
 	var after projections.RequestsCursor
 	if err := s.readCursor(list, in.Cursor, &after); err != nil {
 		return nil, err
 	}
-	purchases, next, err := s.Purchases.ListPurchases(ctx, s.Read, in.SaleID, in.UserID, after, in.Limit)
+	purchases, next, err := s.Purchases.ListPurchases(ctx, s.Read, in.SaleID, user, after, in.Limit)
 	if err != nil {
 		return nil, s.internalProblem(ctx, "list purchases", err)
 	}
 	answer := &requestsAnswer{CacheControl: "no-store", Vary: "Accept-Language"}
 	answer.Body.Purchases = make([]PurchaseBody, len(purchases))
 	for i, purchase := range purchases {
-		answer.Body.Purchases[i] = bodyOf(purchase, tongueOf(in.AcceptLanguage))
+		answer.Body.Purchases[i] = s.shown(ctx, bodyOf(purchase, tongueOf(in.AcceptLanguage)))
 	}
 	if next != (projections.RequestsCursor{}) {
 		answer.Body.Next = s.signCursor(list, next)

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"seckill/domain"
+	"seckill/http/auth"
 	"seckill/projections"
 )
 
@@ -123,7 +124,7 @@ type salesAnswer struct {
 }
 
 func (s *Server) registerSales() {
-	huma.Register(s.api, withCodes(huma.Operation{
+	huma.Register(s.api, withRoles(withCodes(huma.Operation{
 		OperationID:   "schedule-sale",
 		Method:        http.MethodPost,
 		Path:          "/sales",
@@ -131,7 +132,7 @@ func (s *Server) registerSales() {
 		Description:   "The operator's command.",
 		Tags:          []string{"sales"},
 		DefaultStatus: http.StatusCreated,
-	}, withBody("unavailable")...), s.scheduleSale)
+	}, withBody("unavailable")...), auth.Operator), s.scheduleSale)
 	huma.Register(s.api, withCodes(huma.Operation{
 		OperationID: "list-sales",
 		Method:      http.MethodGet,

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"seckill/domain"
+	"seckill/http/auth"
 	"seckill/purchasing"
 )
 
@@ -40,7 +41,7 @@ type rescheduleInput struct {
 }
 
 func (s *Server) registerSaleCommands() {
-	huma.Register(s.api, withCodes(huma.Operation{
+	huma.Register(s.api, withRoles(withCodes(huma.Operation{
 		OperationID: "reschedule-sale",
 		Method:      http.MethodPatch,
 		Path:        "/sales/{saleId}",
@@ -48,8 +49,8 @@ func (s *Server) registerSaleCommands() {
 		Description: "The operator's command. Moves what the body names. A request is judged by the window at the moment at which it was accepted.",
 		Tags:        []string{"sales"},
 		Responses:   exampleSale("The sale with its new window."),
-	}, withBody("sale_not_found", "sale_closed", "sale_already_open", "unavailable")...), s.rescheduleSale)
-	huma.Register(s.api, withCodes(huma.Operation{
+	}, withBody("sale_not_found", "sale_closed", "sale_already_open", "unavailable")...), auth.Operator), s.rescheduleSale)
+	huma.Register(s.api, withRoles(withCodes(huma.Operation{
 		OperationID: "change-stock",
 		Method:      http.MethodPost,
 		Path:        "/sales/{saleId}/stock",
@@ -58,7 +59,7 @@ func (s *Server) registerSaleCommands() {
 			"after a 503 read the sale before you repeat it.",
 		Tags:      []string{"sales"},
 		Responses: exampleSale("The sale with its new stock."),
-	}, withBody("sale_not_found", "sale_closed", "stock_not_available", "unavailable")...), s.changeStock)
+	}, withBody("sale_not_found", "sale_closed", "stock_not_available", "unavailable")...), auth.Operator), s.changeStock)
 	for _, command := range []struct {
 		name, summary, description string
 		codes                      []string
@@ -85,7 +86,7 @@ func (s *Server) registerSaleCommands() {
 			do: s.Sales.Close,
 		},
 	} {
-		huma.Register(s.api, withCodes(huma.Operation{
+		huma.Register(s.api, withRoles(withCodes(huma.Operation{
 			OperationID: command.name + "-sale",
 			Method:      http.MethodPost,
 			Path:        "/sales/{saleId}/" + command.name,
@@ -93,7 +94,7 @@ func (s *Server) registerSaleCommands() {
 			Description: "The operator's command. " + command.description,
 			Tags:        []string{"sales"},
 			Responses:   exampleSale("The sale after it."),
-		}, withBody(append(command.codes, "sale_not_found", "unavailable")...)...), s.saleCommand(command.name, command.do))
+		}, withBody(append(command.codes, "sale_not_found", "unavailable")...)...), auth.Operator), s.saleCommand(command.name, command.do))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"seckill/domain"
+	"seckill/http/auth"
 	"seckill/projections"
 	"seckill/purchasing"
 )
@@ -48,11 +49,13 @@ const (
 	msgBadUser         = "userId 必须是1到64个字符的字符串或数字"
 	msgBadWait         = "wait 必须是时长，例如 30s"
 	msgBodyTooLarge    = "请求内容过大"
+	msgForbidden       = "无权进行此操作"
 	msgGoodsNotFound   = "商品不存在"
 	msgMediaType       = "请求内容必须是 application/json"
 	msgOverloaded      = "当前抢购人数过多，请稍后再试"
 	msgRateLimited     = "请求过于频繁，请稍后再试"
 	msgRequestNotFound = "请求ID不存在"
+	msgUnauthorized    = "请先登录"
 	msgUnavailable     = "服务暂时不可用，请稍后再试"
 	msgUnknownField    = "请求包含未知字段"
 	msgUserRequired    = "userId 不能为空"
@@ -65,9 +68,18 @@ func (s *Server) registerSeckill(mux *http.ServeMux) {
 }
 
 func (s *Server) seckillSubmit(w http.ResponseWriter, r *http.Request) {
-	userID, goodsID, failure := readSubmit(w, r)
+	if err := may(r.Context(), auth.Buyer); err != nil {
+		s.seckillFailure(r.Context(), err).write(w)
+		return
+	}
+	named, goodsID, failure := readSubmit(w, r)
 	if failure != nil {
 		failure.write(w)
+		return
+	}
+	userID, err := actor(r.Context(), named)
+	if err != nil {
+		s.seckillFailure(r.Context(), err).write(w)
 		return
 	}
 	saleID, err := s.goods.sale(r.Context(), goodsID)
@@ -106,8 +118,12 @@ func (s *Server) seckillResult(w http.ResponseWriter, r *http.Request) {
 		seckillError{http.StatusUnprocessableEntity, msgBadWait}.write(w)
 		return
 	}
+	if err := may(r.Context(), auth.Buyer, auth.Operator); err != nil {
+		s.seckillFailure(r.Context(), err).write(w)
+		return
+	}
 	requestID := r.PathValue("requestId")
-	purchase, ok := s.refused(requestID)
+	purchase, ok := s.refused(r.Context(), requestID)
 	if !ok {
 		var err error
 		purchase, err = s.await(r.Context(), requestID, limit)
@@ -128,7 +144,7 @@ func (s *Server) seckillResult(w http.ResponseWriter, r *http.Request) {
 }
 
 // readSubmit reads a submit's body. The user is a string or a number, which
-// becomes its decimal digits.
+// becomes its decimal digits; it may be absent.
 func readSubmit(w http.ResponseWriter, r *http.Request) (userID string, goodsID int64, failure *seckillError) {
 	if contentType := r.Header.Get("Content-Type"); contentType != "" {
 		if mediaType, _, err := mime.ParseMediaType(contentType); err != nil || mediaType != "application/json" {
@@ -152,13 +168,11 @@ func readSubmit(w http.ResponseWriter, r *http.Request) (userID string, goodsID 
 			return "", 0, &seckillError{http.StatusUnprocessableEntity, msgUnknownField}
 		}
 	}
-	user, present := fields["userId"]
-	if !present {
-		return "", 0, &seckillError{http.StatusUnprocessableEntity, msgUserRequired}
-	}
-	userID, ok := userOf(user)
-	if !ok {
-		return "", 0, &seckillError{http.StatusUnprocessableEntity, msgBadUser}
+	if user, present := fields["userId"]; present {
+		var ok bool
+		if userID, ok = userOf(user); !ok {
+			return "", 0, &seckillError{http.StatusUnprocessableEntity, msgBadUser}
+		}
 	}
 	goodsID, err = strconv.ParseInt(string(bytes.TrimSpace(fields["goodsId"])), 10, 64)
 	if err != nil || goodsID < 1 {
@@ -191,6 +205,12 @@ func (s *Server) seckillFailure(ctx context.Context, err error) *seckillError {
 		return &seckillError{http.StatusNotFound, msgRequestNotFound}
 	case errors.Is(err, purchasing.ErrOverloaded):
 		return &seckillError{http.StatusServiceUnavailable, msgOverloaded}
+	case isProblem(err, "unauthorized"):
+		return &seckillError{http.StatusUnauthorized, msgUnauthorized}
+	case isProblem(err, "forbidden"):
+		return &seckillError{http.StatusForbidden, msgForbidden}
+	case isProblem(err, "user_required"):
+		return &seckillError{http.StatusUnprocessableEntity, msgUserRequired}
 	case isProblem(err, "rate_limited"):
 		return &seckillError{http.StatusTooManyRequests, msgRateLimited}
 	case isProblem(err, "overloaded"):
@@ -214,6 +234,8 @@ type seckillError struct {
 
 func (e seckillError) write(w http.ResponseWriter) {
 	switch e.status {
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", challenge)
 	case http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", strconv.Itoa(retrySeconds))
 	case http.StatusTooManyRequests:
@@ -249,11 +271,12 @@ func (s *Server) documentSeckill() {
 		Summary:     "Submit",
 		Description: "Buys one unit of the goods' current sale (else the next, else the last). " +
 			"A refusal at the door answers 200 with a request ID that resolves to the failure.",
-		Tags: []string{"seckill"},
+		Tags:     []string{"seckill"},
+		Security: []map[string][]string{{bearerScheme: {string(auth.Buyer)}}},
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {
 			Schema: &huma.Schema{
 				Type:     huma.TypeObject,
-				Required: []string{"userId", "goodsId"},
+				Required: []string{"goodsId"},
 				Properties: map[string]*huma.Schema{
 					"userId":  {OneOf: []*huma.Schema{{Type: huma.TypeString}, {Type: huma.TypeInteger}}},
 					"goodsId": {Type: huma.TypeInteger, Minimum: &one},
@@ -266,6 +289,8 @@ func (s *Server) documentSeckill() {
 			"200": envelope("Refused at the door.", Envelope{Msg: msgAccepted, Data: refusalPrefix + "…"}),
 			"202": envelope("Accepted.", Envelope{Msg: msgAccepted, Data: "01938c5e-7a3b-7c21-9f4e-2b6d8a1c3e5f"}),
 			"400": failure(http.StatusBadRequest, msgBadBody),
+			"401": failure(http.StatusUnauthorized, msgUnauthorized),
+			"403": failure(http.StatusForbidden, msgForbidden),
 			"404": failure(http.StatusNotFound, msgGoodsNotFound),
 			"413": failure(http.StatusRequestEntityTooLarge, msgBodyTooLarge),
 			"415": failure(http.StatusUnsupportedMediaType, msgMediaType),
@@ -279,6 +304,7 @@ func (s *Server) documentSeckill() {
 		Path:        "/seckill/result/{requestId}",
 		Summary:     "Result",
 		Tags:        []string{"seckill"},
+		Security:    []map[string][]string{{bearerScheme: {string(auth.Buyer), string(auth.Operator)}}},
 		Parameters: []*huma.Param{
 			{
 				Name: "requestId", In: "path", Required: true, Description: "What the submit answered.",
@@ -288,6 +314,8 @@ func (s *Server) documentSeckill() {
 		},
 		Responses: map[string]*huma.Response{
 			"200": envelope("The result, or processing.", Envelope{Msg: "ok", Data: SeckillResult{Status: "succeeded", Success: true, OrderID: domain.OrderID(1)}}),
+			"401": failure(http.StatusUnauthorized, msgUnauthorized),
+			"403": failure(http.StatusForbidden, msgForbidden),
 			"404": failure(http.StatusNotFound, msgRequestNotFound),
 			"422": failure(http.StatusUnprocessableEntity, msgBadWait),
 			"429": failure(http.StatusTooManyRequests, msgRateLimited),

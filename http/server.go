@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"seckill/eventstore"
+	"seckill/http/auth"
 	"seckill/projections"
 	"seckill/purchasing"
 )
@@ -48,6 +49,8 @@ type Config struct {
 	Sales       *purchasing.Sales
 	Secret      []byte // signs the request IDs of refusals, and cursors
 	Store       *eventstore.Store
+	// Verifier says who a caller is; nil is trust mode.
+	Verifier *auth.Verifier
 	// TrustedProxies are the networks whose X-Forwarded-For says who the client is.
 	TrustedProxies []netip.Prefix
 	Version        string
@@ -65,6 +68,7 @@ type Server struct {
 	server      *http.Server
 	sockets     sync.WaitGroup // net/http does not know of them any more, nor of streams
 	streams     *streams
+	tickets     auth.Tickets
 	stopping    chan struct{}
 	stopOnce    sync.Once
 }
@@ -77,10 +81,13 @@ func NewServer(config Config) (*Server, error) {
 		goods:       newGoodsCatalogue(config.Read),
 		logger:      config.Logger,
 		stopping:    make(chan struct{}),
+		tickets:     auth.NewTickets(config.Secret),
 	}
 	s.streams = newStreams(s.resume)
 	mux := http.NewServeMux()
 	s.api = humago.New(mux, apiConfig(config.Version))
+	s.api.UseMiddleware(s.authorize)
+	s.registerMe()
 	s.registerPurchases()
 	s.registerEvents()
 	s.registerSockets()
@@ -99,7 +106,7 @@ func NewServer(config Config) (*Server, error) {
 		return nil, err
 	}
 	registerProblems(mux)
-	s.handler = answering(behindProxies(config.TrustedProxies, allowOrigins(config.Origins, mux)))
+	s.handler = answering(behindProxies(config.TrustedProxies, allowOrigins(config.Origins, s.identify(mux))))
 	s.server = &http.Server{
 		Handler:           s.handler,
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -159,6 +166,7 @@ func init() {
 func apiConfig(version string) huma.Config {
 	config := huma.DefaultConfig("Seckill", version)
 	config.Info.Description = apiDescription
+	config.Components.SecuritySchemes = securitySchemes
 	config.CreateHooks = nil // no $schema in answers
 	config.OnAddOperation = []huma.AddOpFunc{showExamples}
 	config.DocsPath = "" // huma's page loads from a CDN; ours does not
@@ -181,7 +189,7 @@ const apiDescription = `Seckill (秒杀) sells a fixed stock to far more people 
 2. Learn the result by **SSE** (` + "`…/events`" + `), **long poll** (` + "`?wait=30s`" + `) or a plain **GET** of ` + "`/purchases/{requestId}`" + `.
 
 Errors are ` + "`application/problem+json`" + ` (RFC 9457) with a stable ` + "`code`" + `. 503 and 429 answers carry Retry-After.
-In trust mode the caller names the buyer (` + "`userId`" + `).`
+In trust mode the caller names the buyer (` + "`userId`" + `); else the token does.`
 
 // answering prepares every answer: it gets a deadline, as a client that does not
 // read must not hold a connection.

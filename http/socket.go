@@ -17,6 +17,8 @@ import (
 	"github.com/coder/websocket"
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"seckill/http/auth"
 )
 
 const (
@@ -33,7 +35,7 @@ type purchaseSocketInput struct {
 }
 
 func (s *Server) registerSockets() {
-	huma.Register(s.api, withCodes(huma.Operation{
+	huma.Register(s.api, withTicket(withRoles(withCodes(huma.Operation{
 		OperationID: "follow-purchase-by-socket",
 		Method:      http.MethodGet,
 		Path:        "/purchases/{requestId}/ws",
@@ -46,12 +48,12 @@ func (s *Server) registerSockets() {
 		Responses: map[string]*huma.Response{
 			"101": {Description: "The socket is open."},
 		},
-	}, "request_not_found", "forbidden", "upgrade_required", "rate_limited", "overloaded", "unavailable"), s.followBySocket)
+	}, "request_not_found", "forbidden", "upgrade_required", "rate_limited", "overloaded", "unavailable"), auth.Buyer, auth.Operator)), s.followBySocket)
 }
 
 func (s *Server) followBySocket(ctx context.Context, in *purchaseSocketInput) (*huma.StreamResponse, error) {
 	t := tongueOf(in.AcceptLanguage)
-	if purchase, ok := s.refused(in.RequestID); ok {
+	if purchase, ok := s.refused(ctx, in.RequestID); ok {
 		return s.socket(nil, func(socket *socket) websocket.StatusCode {
 			return socket.last(refusalBody(in.RequestID, purchase, t))
 		}), nil
@@ -64,6 +66,12 @@ func (s *Server) followBySocket(ctx context.Context, in *purchaseSocketInput) (*
 	purchase, watch, err := s.Hub.Watch(ctx, id, decided)
 	if err != nil {
 		return nil, s.purchaseProblem(ctx, err)
+	}
+	if !sees(ctx, purchase.UserID) {
+		if watch != nil {
+			watch.Stop()
+		}
+		return nil, problem("request_not_found")
 	}
 	if watch == nil {
 		return s.socket(nil, func(socket *socket) websocket.StatusCode {

@@ -20,7 +20,12 @@ import (
 // dialSocket opens the WebSocket of a request.
 func (c *client) dialSocket(t *testing.T, requestID string, header stdhttp.Header) *websocket.Conn {
 	t.Helper()
-	conn, _, err := websocket.Dial(t.Context(), c.base+"/purchases/"+requestID+"/ws", &websocket.DialOptions{
+	return c.dialSocketAt(t, "/purchases/"+requestID+"/ws", header)
+}
+
+func (c *client) dialSocketAt(t *testing.T, path string, header stdhttp.Header) *websocket.Conn {
+	t.Helper()
+	conn, _, err := websocket.Dial(t.Context(), c.base+path, &websocket.DialOptions{
 		HTTPClient: c.http, HTTPHeader: header,
 	})
 	if err != nil {

@@ -27,6 +27,8 @@ type CLI struct {
 	Load      LoadCmd      `cmd:"" help:"Buy in large numbers from a running service, and check what it says."`
 	Noop      NoopCmd      `cmd:"" hidden:"" help:"Answer like the service without doing anything: the ceiling of this machine."`
 
+	Token TokenCmd `cmd:"" help:"Make a token for trying out, with SECKILL_JWT_SECRET."`
+
 	Version kong.VersionFlag `help:"Print the version."`
 }
 

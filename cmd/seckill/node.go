@@ -16,6 +16,7 @@ import (
 
 	"seckill/eventstore"
 	"seckill/http"
+	"seckill/http/auth"
 	"seckill/postgres"
 	"seckill/projections"
 	"seckill/purchasing"
@@ -44,6 +45,7 @@ type nodeConfig struct {
 	proxies          []netip.Prefix // that are trusted
 	resultsRetention time.Duration
 	secret           string
+	verifier         *auth.Verifier // nil: trust
 }
 
 // newNode connects and starts what works in the background. It does not serve yet.
@@ -119,6 +121,7 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 		Secret:         secret,
 		Store:          store,
 		TrustedProxies: config.proxies,
+		Verifier:       config.verifier,
 		Version:        version,
 	})
 	if err != nil {

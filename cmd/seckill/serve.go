@@ -29,10 +29,12 @@ const heapSlack = 24 << 20
 
 // ServeCmd serves the API and the page.
 type ServeCmd struct {
-	DatabaseURL           string         `env:"DATABASE_URL" help:"The database. Without it a private Postgres server is started."`
-	Listen                string         `env:"SECKILL_LISTEN" default:"127.0.0.1:8080" help:"Where to listen."`
-	DataDir               string         `env:"SECKILL_DATA_DIR" type:"path" help:"Where the private server keeps its data (default: under the user's cache directory; for root /var/lib/seckill)."`
-	Auth                  string         `env:"SECKILL_AUTH" default:"trust" enum:"trust" help:"Who may do what. trust: the caller names the buyer and may do everything."`
+	DatabaseURL   string `env:"DATABASE_URL" help:"The database. Without it a private Postgres server is started."`
+	Listen        string `env:"SECKILL_LISTEN" default:"127.0.0.1:8080" help:"Where to listen."`
+	DataDir       string `env:"SECKILL_DATA_DIR" type:"path" help:"Where the private server keeps its data (default: under the user's cache directory; for root /var/lib/seckill)."`
+	Auth          string `env:"SECKILL_AUTH" default:"trust" enum:"trust,jwt" help:"Who may do what. trust: the caller names the buyer and may do everything; jwt: tokens say who calls."`
+	TrustEveryone bool   `name:"trust-everyone-who-can-connect" env:"SECKILL_TRUST_EVERYONE_WHO_CAN_CONNECT" help:"Allow SECKILL_AUTH=trust on an address that others can reach."`
+	TokenSettings
 	MaxBatch              int            `env:"SECKILL_MAX_BATCH" default:"500" help:"The most purchases in one transaction. 1 also turns draining off: the naive way, for comparison."`
 	ResultsRetention      time.Duration  `env:"SECKILL_RESULTS_RETENTION" default:"30m" help:"How long results are rows, 10m to 24h. After that they are folded from the events, which is slower."`
 	CORSOrigins           []string       `name:"cors-origins" env:"SECKILL_CORS_ORIGINS" sep:"," help:"Origins of pages elsewhere that may use the API, such as https://shop.example; separated by commas."`
@@ -72,6 +74,10 @@ func (c *ServeCmd) Run(ctx context.Context) (err error) {
 	}
 	defer listener.Close()
 
+	verifier, err := c.verifier(ctx, listener, logger)
+	if err != nil {
+		return err
+	}
 	databaseURL := c.DatabaseURL
 	if databaseURL == "" {
 		var private *postgres.Embedded
@@ -93,6 +99,7 @@ func (c *ServeCmd) Run(ctx context.Context) (err error) {
 		proxies:          c.TrustedProxies,
 		resultsRetention: c.ResultsRetention,
 		secret:           os.Getenv("SECKILL_SECRET"),
+		verifier:         verifier,
 	})
 	if err != nil {
 		return err
@@ -103,26 +110,32 @@ func (c *ServeCmd) Run(ctx context.Context) (err error) {
 			return errors.Join(err, node.stop(ctx))
 		}
 	}
-	greet(os.Stdout, listener.Addr().String(), c.DatabaseURL == "", demo)
+	greet(os.Stdout, listener.Addr().String(), c, demo)
 	return errors.Join(node.serve(ctx, listener), causeOf(ctx))
 }
 
 // greet says what to open and try.
-func greet(w io.Writer, address string, private bool, demo demoSale) {
+func greet(w io.Writer, address string, c *ServeCmd, demo demoSale) {
 	base := "http://" + address
-	fmt.Fprintln(w, "WARNING: trust mode. Every caller may buy in any name and act as the operator. For trying out only.")
-	if private {
+	bearer := ""
+	if c.Auth == authTrust {
+		fmt.Fprintln(w, "WARNING: trust mode. Every caller may buy in any name and act as the operator. For trying out only.")
+	} else {
+		fmt.Fprintln(w, "Callers need a token; for trying out: TOKEN=$(seckill token --user 42)")
+		bearer = ` -H "Authorization: Bearer $TOKEN"`
+	}
+	if c.DatabaseURL == "" {
 		fmt.Fprintln(w, "Using a private Postgres; set DATABASE_URL to use another.")
 	}
 	fmt.Fprintf(w, "\n  The page     %[1]s/\n  Operator     %[1]s/operator/\n  API docs     %[1]s/docs/\n", base)
 	if demo.saleID != 0 {
 		fmt.Fprintf(w, `
   Buy (sale %[2]d sells goods %[3]d):
-    curl -s -X POST %[1]s/sales/%[2]d/purchases -H 'Content-Type: application/json' -d '{"userId":"42","quantity":1}'
+    curl -s -X POST %[1]s/sales/%[2]d/purchases%[4]s -H 'Content-Type: application/json' -d '{"userId":"42","quantity":1}'
   Then, with the requestId of the answer:
-    curl -s '%[1]s/purchases/REQUEST_ID?wait=30s'
-    curl -N %[1]s/purchases/REQUEST_ID/events
-`, base, demo.saleID, demo.goodsID)
+    curl -s '%[1]s/purchases/REQUEST_ID?wait=30s'%[4]s
+    curl -N %[1]s/purchases/REQUEST_ID/events%[4]s
+`, base, demo.saleID, demo.goodsID, bearer)
 	}
 	fmt.Fprintln(w, "\nStop with Ctrl-C.")
 }
