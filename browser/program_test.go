@@ -28,7 +28,7 @@ const untilEOF = `"$@" & read -r _; kill "$!"; wait "$!"`
 
 // startProgram builds the program and serves with a demo sale until the test
 // ends. It returns the URL that the program says it listens at.
-func startProgram(t *testing.T, databaseURL string) string {
+func startProgram(t *testing.T, databaseURL string, settings ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "seckill")
 	if output, err := exec.Command("go", "build", "-o", program, "seckill/cmd/seckill").CombinedOutput(); err != nil {
@@ -36,7 +36,7 @@ func startProgram(t *testing.T, databaseURL string) string {
 	}
 	said := &programOutput{listensAt: make(chan string, 1)}
 	shell := exec.Command("sh", "-c", untilEOF, "sh", program, "serve", "--demo")
-	shell.Env = append(os.Environ(), "DATABASE_URL="+databaseURL, "SECKILL_LISTEN=127.0.0.1:0")
+	shell.Env = append(append(os.Environ(), "DATABASE_URL="+databaseURL, "SECKILL_LISTEN=127.0.0.1:0"), settings...)
 	shell.Stdout, shell.Stderr = said, said
 	shell.WaitDelay = stopWithin
 	input, err := shell.StdinPipe()

@@ -25,7 +25,7 @@ type service struct {
 	url  string
 }
 
-func startService(t *testing.T) *service {
+func startService(t *testing.T, settings ...string) *service {
 	t.Helper()
 	databaseURL := postgrestest.New(t)
 	db, err := pgxpool.New(t.Context(), databaseURL)
@@ -33,7 +33,7 @@ func startService(t *testing.T) *service {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	s := &service{db: db, url: startProgram(t, databaseURL)}
+	s := &service{db: db, url: startProgram(t, databaseURL, settings...)}
 	var list struct{ Sales []sale }
 	s.call(t, http.MethodGet, "/sales", nil, &list)
 	if len(list.Sales) != 1 {

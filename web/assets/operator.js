@@ -7,6 +7,7 @@ import * as view from './operator-view.js';
 import { words } from './operator-words.js';
 import { supersedes } from './sale.js';
 import { call, CallError, settings } from './seckill.js';
+import { enter } from './session.js';
 import { language, speak, t, translate } from './text.js';
 
 const LIST_PACE = 3000;
@@ -26,6 +27,7 @@ let misses = 0;
 settings.language = language;
 speak(words);
 translate(document);
+enter();
 view.linkHome($('home'));
 window.addEventListener('hashchange', () => {
   select();
@@ -191,7 +193,11 @@ async function tried(ask, { missing } = {}) {
       missing();
     } else {
       misses += 1;
-      view.notice(misses > 2 ? t('notice.reconnecting') : '');
+      if (error.status === 401 || error.status === 403) {
+        view.notice(t(`failure.${error.code}`));
+      } else {
+        view.notice(misses > 2 ? t('notice.reconnecting') : '');
+      }
     }
 
     return undefined;

@@ -4,6 +4,7 @@ import * as buyer from './buyer.js';
 import { ServerClock, sleep } from './clock.js';
 import * as sales from './sale.js';
 import * as press from './seckill.js';
+import * as session from './session.js';
 import { language, speak, t, translate } from './text.js';
 import * as view from './view.js';
 import { words } from './words.js';
@@ -33,6 +34,7 @@ let clickedAt = -Infinity;
 press.settings.language = language;
 speak(words);
 translate(document);
+session.enter();
 name.value = buyer.remembered();
 name.addEventListener('input', renaming);
 name.addEventListener('change', renamed);
@@ -40,6 +42,7 @@ start();
 
 async function start() {
   sale = await find();
+  await introduce();
 
   view.show('sale');
   draw();
@@ -61,8 +64,32 @@ async function start() {
   buy.addEventListener('click', pressed);
   const last = press.resumable();
   if (last?.saleId === sale.saleId) {
-    name.value = buyer.rename(last.userId);
+    if (!name.disabled) {
+      name.value = buyer.rename(last.userId);
+    }
     carry(last);
+  }
+}
+
+/** Where the service knows who calls, buyers do not name themselves. */
+async function introduce() {
+  for (;;) {
+    try {
+      const { auth, userId } = await session.me();
+      if (auth !== 'trust') {
+        name.value = userId ?? '';
+        name.placeholder = t('signIn');
+        name.disabled = true;
+      }
+
+      return;
+    } catch (error) {
+      if (!(error instanceof press.CallError)) {
+        throw error;
+      }
+      view.notice(t('notice.reconnecting'));
+    }
+    await sleep(1000);
   }
 }
 
@@ -113,8 +140,7 @@ function pressed({ timeStamp }) {
   if (again || outcome.state === 'processing' || sales.phase(sale, clock.now()) !== 'open') {
     return;
   }
-  name.value = buyer.rename(name.value);
-  carry(press.begin(sale.saleId, name.value));
+  carry(press.begin(sale.saleId, named()));
 }
 
 async function carry(current) {
@@ -129,6 +155,16 @@ async function carry(current) {
     holdOff = performance.now() + (error.retryAfter ?? 0);
     become({ error, state: 'failed' });
   }
+}
+
+/** Who buys: the name in the field, or, where the service knows who calls, whoever that is. */
+function named() {
+  if (name.disabled) {
+    return name.value || undefined;
+  }
+  name.value = buyer.rename(name.value);
+
+  return name.value;
 }
 
 // A press is for one unit. Who may not have one more has all, wherever they were bought.

@@ -32,8 +32,11 @@ const WAIT = 30_000;
 const POLL = 1500;
 const LONGEST_POLL = 10_000;
 
-/** The language that the service is asked to speak; the browser's unless it is set. */
-export const settings = { language: navigator.language };
+/**
+ * The language that the service is asked to speak; the browser's unless it is set. The token that says who calls, where the
+ * service asks for one and there is no cookie.
+ */
+export const settings = { language: navigator.language, token: null };
 
 /** A call that failed. */
 export class CallError extends Error {
@@ -64,7 +67,7 @@ export class CallError extends Error {
 }
 
 /**
- * Buys one unit of a sale for a buyer, and resolves to the decided purchase: its `status` is `succeeded`, with an `orderId`,
+ * Buys one unit of a sale for a buyer (who may be left out where a token says who calls), and resolves to the decided purchase: its `status` is `succeeded`, with an `orderId`,
  * or `failed`, with a `reason`. Throws a CallError where the service refused the press, or could not be reached for long.
  *
  * Calls progress with `{retrying}` while the press is being sent and with `{purchase}` once it is accepted.
@@ -140,7 +143,12 @@ export async function call(url, { body, headers = {}, method = 'GET', timeout = 
     response = await fetch(address(url), {
       body: body && JSON.stringify(body),
       cache: 'no-store',
-      headers: { 'Accept-Language': settings.language, ...(body && { 'Content-Type': 'application/json' }), ...headers },
+      headers: {
+        'Accept-Language': settings.language,
+        ...(settings.token && { Authorization: `Bearer ${settings.token}` }),
+        ...(body && { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
       method,
       signal: AbortSignal.timeout(timeout),
     });

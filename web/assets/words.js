@@ -4,6 +4,7 @@ export const words = {
   zh: {
     brand: '秒杀',
     buyer: '买家',
+    signIn: '未登录',
     title: '{name} · 秒杀',
 
     'state.scheduled': '即将开抢',
@@ -65,6 +66,8 @@ export const words = {
     'failure.unavailable': '服务暂时不可用，请稍后再试。再点一次不会重复下单。',
     'failure.rate_limited': '点得太快了，请稍后再试。',
     'failure.invalid_request': '请求有误，请检查买家名称。',
+    'failure.unauthorized': '请先登录，再来抢购。',
+    'failure.forbidden': '您不能以此身份抢购。',
     'failure.user_required': '请先填写买家名称。',
     'failure.quantity_over_limit': '超过了每人限购数量。',
     'failure.sale_not_found': '这场抢购不存在。',
@@ -84,6 +87,7 @@ export const words = {
   en: {
     brand: 'Seckill',
     buyer: 'Buyer',
+    signIn: 'not signed in',
     title: '{name} · Seckill',
 
     'state.scheduled': 'Soon',
@@ -145,6 +149,8 @@ export const words = {
     'failure.unavailable': 'The service is not available. Pressing again later does not buy twice.',
     'failure.rate_limited': 'That was too fast. Please try again in a moment.',
     'failure.invalid_request': 'The request is not valid. Please check the buyer’s name.',
+    'failure.unauthorized': 'Please sign in first.',
+    'failure.forbidden': 'You cannot buy as who you are.',
     'failure.user_required': 'Please fill in the buyer’s name.',
     'failure.quantity_over_limit': 'That is more than one buyer may have.',
     'failure.sale_not_found': 'There is no such sale.',
