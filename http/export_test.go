@@ -54,3 +54,14 @@ func ProblemStatuses() map[string]int {
 
 // ReadyTimeout is how long /readyz waits for its notice.
 const ReadyTimeout = readyTimeout
+
+// NewEntrance returns what admits purchases to one of some nodes.
+func NewEntrance(perSecond float64, nodes func() int) (admits func() bool) {
+	return newEntrance(perSecond, nodes).admits
+}
+
+// NewUserLimit returns what counts the requests of users.
+func NewUserLimit(perSecond float64) (take func(user string) bool) {
+	limit := newKeyedLimit[string]("user", perSecond)
+	return func(user string) bool { return limit.take(user).ok }
+}

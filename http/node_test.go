@@ -59,6 +59,7 @@ type nodeConfig struct {
 	idle        bool     // it decides nothing
 	origins     []string // of pages elsewhere
 	proxies     []netip.Prefix
+	rateLimits  http.RateLimits
 	verifier    *auth.Verifier
 }
 
@@ -113,8 +114,10 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 		Store:    n.store,
 	})
 	n.sales = purchasing.NewSales(pools.Intake, n.store)
+	config.rateLimits.Nodes = upkeep.Nodes
 	n.server, err = http.NewServer(http.Config{
 		Connections:    config.connections,
+		RateLimits:     config.rateLimits,
 		TrustedProxies: config.proxies,
 		Verifier:       config.verifier,
 		Hub:            n.hub,

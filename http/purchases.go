@@ -59,34 +59,35 @@ type purchaseAnswer struct {
 }
 
 func (s *Server) registerPurchases() {
-	huma.Register(s.api, withRoles(withCodes(huma.Operation{
+	huma.Register(s.api, rateLimitHeaders(withRoles(withCodes(huma.Operation{
 		OperationID:   "request-purchase",
 		Method:        http.MethodPost,
 		Path:          "/sales/{saleId}/purchases",
 		Summary:       "Press the button",
 		Description:   "Takes the purchase in and answers at once. 202 means durable: it will be decided, whatever dies.",
 		Tags:          []string{"purchases"},
-		Middlewares:   huma.Middlewares{s.shed},
+		Middlewares:   huma.Middlewares{s.shed, s.limitSubmits},
 		DefaultStatus: http.StatusAccepted,
 		Responses: map[string]*huma.Response{"202": {
 			Description: "Accepted. Ask the links for the result.",
 			Content:     exampleContent("#/components/schemas/PurchaseBody", examplePurchase(projections.StatusProcessing)),
 		}},
 	}, withBody("sale_not_found", "sale_not_open", "sale_paused", "sale_closed", "sold_out", "user_required", "quantity_over_limit",
-		"idempotency_key_reused", "overloaded", "unavailable")...), auth.Buyer), s.requestPurchase)
+		"idempotency_key_reused", "rate_limited", "overloaded", "unavailable")...), auth.Buyer)), s.requestPurchase)
 
-	huma.Register(s.api, withRoles(withCodes(huma.Operation{
+	huma.Register(s.api, rateLimitHeaders(withRoles(withCodes(huma.Operation{
 		OperationID: "get-purchase",
 		Method:      http.MethodGet,
 		Path:        "/purchases/{requestId}",
 		Summary:     "What became of it",
+		Middlewares: huma.Middlewares{s.limitPolls},
 		Description: "Answers as things stand, or with wait as soon as there is a result: then `processing` means that there is none yet.",
 		Tags:        []string{"purchases"},
 		Responses: map[string]*huma.Response{"200": {
 			Description: "The purchase.",
 			Content:     exampleContent("#/components/schemas/PurchaseBody", examplePurchase(projections.StatusSucceeded)),
 		}},
-	}, "request_not_found", "invalid_request", "rate_limited", "overloaded", "unavailable"), auth.Buyer, auth.Operator), s.getPurchase)
+	}, "request_not_found", "invalid_request", "rate_limited", "overloaded", "unavailable"), auth.Buyer, auth.Operator)), s.getPurchase)
 }
 
 // shed refuses a purchase of a sale that is behind before anything else is done for

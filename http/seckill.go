@@ -72,6 +72,10 @@ func (s *Server) seckillSubmit(w http.ResponseWriter, r *http.Request) {
 		s.seckillFailure(r.Context(), err).write(w)
 		return
 	}
+	if p := s.admitSubmit(r.Context(), w.Header()); p != nil {
+		s.seckillFailure(r.Context(), p).write(w)
+		return
+	}
 	named, goodsID, failure := readSubmit(w, r)
 	if failure != nil {
 		failure.write(w)
@@ -120,6 +124,10 @@ func (s *Server) seckillResult(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := may(r.Context(), auth.Buyer, auth.Operator); err != nil {
 		s.seckillFailure(r.Context(), err).write(w)
+		return
+	}
+	if p := s.rateLimits.polls.take(r.Context(), w.Header()); p != nil {
+		s.seckillFailure(r.Context(), p).write(w)
 		return
 	}
 	requestID := r.PathValue("requestId")
@@ -295,6 +303,7 @@ func (s *Server) documentSeckill() {
 			"413": failure(http.StatusRequestEntityTooLarge, msgBodyTooLarge),
 			"415": failure(http.StatusUnsupportedMediaType, msgMediaType),
 			"422": failure(http.StatusUnprocessableEntity, msgBadUser),
+			"429": failure(http.StatusTooManyRequests, msgRateLimited),
 			"503": failure(http.StatusServiceUnavailable, msgOverloaded),
 		},
 	})

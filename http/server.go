@@ -35,6 +35,8 @@ const (
 
 // Config is what a Server is made of.
 type Config struct {
+	// RateLimits bound how often callers may ask.
+	RateLimits RateLimits
 	// Connections bounds those who wait and watch.
 	Connections Connections
 	Hub         *Hub
@@ -65,6 +67,7 @@ type Server struct {
 	goods       *goodsCatalogue
 	handler     http.Handler
 	logger      *slog.Logger
+	rateLimits  *rateLimits
 	server      *http.Server
 	sockets     sync.WaitGroup // net/http does not know of them any more, nor of streams
 	streams     *streams
@@ -81,6 +84,7 @@ func NewServer(config Config) (*Server, error) {
 		goods:       newGoodsCatalogue(config.Read),
 		logger:      config.Logger,
 		stopping:    make(chan struct{}),
+		rateLimits:  newRateLimits(config.RateLimits),
 		tickets:     auth.NewTickets(config.Secret),
 	}
 	s.streams = newStreams(s.resume)

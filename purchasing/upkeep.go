@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -44,6 +45,8 @@ type Upkeep struct {
 	logger   *slog.Logger
 	river    *RiverClient
 
+	nodes atomic.Int64
+
 	conn     *pgx.Conn
 	horizons []int64 // of the last beats, oldest first
 	beats    int
@@ -57,6 +60,9 @@ func NewUpkeep(ctx context.Context, config *pgx.ConnConfig, river *RiverClient, 
 	}
 	return u, nil
 }
+
+// Nodes returns how many nodes showed signs of life at the last beat; at least 1.
+func (u *Upkeep) Nodes() int { return max(1, int(u.nodes.Load())) }
 
 // Run keeps up the queue until the context ends, and connects again whenever its
 // connection is lost.
@@ -117,6 +123,11 @@ func (u *Upkeep) beat(ctx context.Context) error {
 	if rescued > 0 {
 		u.logger.Warn("gave jobs back whose worker was gone or stuck", "jobs", rescued)
 	}
+	nodes, err := queries.New(u.conn).CountNodes(ctx, lockClass)
+	if err != nil {
+		return fmt.Errorf("count the nodes: %w", err)
+	}
+	u.nodes.Store(nodes)
 	if err := u.sweep(ctx); err != nil {
 		return fmt.Errorf("sweep: %w", err)
 	}

@@ -78,3 +78,12 @@ select value from created
 union all
 select value from secrets where name = @name
 limit 1;
+
+-- name: CountNodes :one
+-- How many nodes show signs of life.
+select count(*) from pg_catalog.pg_locks
+where locktype = 'advisory'
+    and granted
+    and classid::bigint = @lock_class::bigint
+    and objsubid = 2
+    and database = (select oid from pg_catalog.pg_database where datname = current_database());

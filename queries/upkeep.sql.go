@@ -9,6 +9,23 @@ import (
 	"context"
 )
 
+const countNodes = `-- name: CountNodes :one
+select count(*) from pg_catalog.pg_locks
+where locktype = 'advisory'
+    and granted
+    and classid::bigint = $1::bigint
+    and objsubid = 2
+    and database = (select oid from pg_catalog.pg_database where datname = current_database())
+`
+
+// How many nodes show signs of life.
+func (q *Queries) CountNodes(ctx context.Context, lockClass int64) (int64, error) {
+	row := q.db.QueryRow(ctx, countNodes, lockClass)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const getOrCreateSecret = `-- name: GetOrCreateSecret :one
 with created as (
     insert into secrets (name, value) values ($1, $2)

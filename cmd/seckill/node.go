@@ -43,6 +43,7 @@ type nodeConfig struct {
 	maxBatch         int
 	origins          []string       // of pages elsewhere
 	proxies          []netip.Prefix // that are trusted
+	rateLimits       http.RateLimits
 	resultsRetention time.Duration
 	secret           string
 	verifier         *auth.Verifier // nil: trust
@@ -106,6 +107,8 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 	})
 	registerNode(registry, backlog, listener, n.pools)
 	n.sales = purchasing.NewSales(n.pools.Intake, store)
+	rateLimits := config.rateLimits
+	rateLimits.Nodes = upkeep.Nodes
 	n.server, err = http.NewServer(http.Config{
 		Connections:    config.connections,
 		Hub:            hub,
@@ -120,6 +123,7 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 		Sales:          n.sales,
 		Secret:         secret,
 		Store:          store,
+		RateLimits:     rateLimits,
 		TrustedProxies: config.proxies,
 		Verifier:       config.verifier,
 		Version:        version,

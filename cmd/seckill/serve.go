@@ -41,6 +41,11 @@ type ServeCmd struct {
 	TrustedProxies        []netip.Prefix `env:"SECKILL_TRUSTED_PROXIES" sep:"," placeholder:"NETWORK" help:"Networks of the proxies in front, such as 10.0.0.0/8, whose X-Forwarded-For says who the client is; separated by commas."`
 	ConnectionsPerAddress int            `env:"SECKILL_CONNECTIONS_PER_ADDRESS" default:"1000" help:"How many waiting connections one client address may have; 0 for any number. This machine's own addresses are not bounded."`
 	ConnectionsPerUser    int            `env:"SECKILL_CONNECTIONS_PER_USER" default:"128" help:"How many connections may wait for one user's purchases; 0 for any number."`
+	SubmitsPerUser        float64        `env:"SECKILL_SUBMITS_PER_USER" default:"5" help:"How many purchases a second one user may ask for, where it is known who calls; 0 for any number."`
+	SubmitsPerAddress     float64        `env:"SECKILL_SUBMITS_PER_ADDRESS" default:"100" help:"How many purchases a second may come from one client address; 0 for any number. This machine's own addresses are not bounded."`
+	PollsPerUser          float64        `env:"SECKILL_POLLS_PER_USER" default:"2" help:"How often a second one user may ask for results, where it is known who calls; 0 for any number."`
+	PollsPerAddress       float64        `env:"SECKILL_POLLS_PER_ADDRESS" default:"500" help:"How often a second results may be asked for from one client address; 0 for any number."`
+	Entrance              float64        `env:"SECKILL_ENTRANCE" default:"0" help:"How many purchases a second all nodes together take in; each takes its share. 0 for as many as can be decided."`
 	Demo                  bool           `help:"Create a demo sale when there is none."`
 }
 
@@ -56,6 +61,11 @@ func (c *ServeCmd) Validate() error {
 	}
 	if c.ConnectionsPerAddress < 0 || c.ConnectionsPerUser < 0 {
 		return errors.New("SECKILL_CONNECTIONS_PER_ADDRESS and SECKILL_CONNECTIONS_PER_USER must not be negative")
+	}
+	for _, limit := range []float64{c.SubmitsPerUser, c.SubmitsPerAddress, c.PollsPerUser, c.PollsPerAddress, c.Entrance} {
+		if !(limit >= 0 && limit <= 1e6) {
+			return errors.New("limits per second must be 0 to 1000000")
+		}
 	}
 	if c.ResultsRetention < projections.MinResultsRetention || c.ResultsRetention > projections.MaxResultsRetention {
 		return errors.New("SECKILL_RESULTS_RETENTION must be 10m to 24h")
@@ -91,12 +101,17 @@ func (c *ServeCmd) Run(ctx context.Context) (err error) {
 		return fmt.Errorf("migrate the database: %w", err)
 	}
 	node, err := newNode(ctx, nodeConfig{
-		connections:      http.Connections{PerAddress: c.ConnectionsPerAddress, PerUser: c.ConnectionsPerUser},
-		databaseURL:      databaseURL,
-		logger:           logger,
-		maxBatch:         c.MaxBatch,
-		origins:          c.CORSOrigins,
-		proxies:          c.TrustedProxies,
+		connections: http.Connections{PerAddress: c.ConnectionsPerAddress, PerUser: c.ConnectionsPerUser},
+		databaseURL: databaseURL,
+		logger:      logger,
+		maxBatch:    c.MaxBatch,
+		origins:     c.CORSOrigins,
+		proxies:     c.TrustedProxies,
+		rateLimits: http.RateLimits{
+			SubmitsPerUser: c.SubmitsPerUser, SubmitsPerAddress: c.SubmitsPerAddress,
+			PollsPerUser: c.PollsPerUser, PollsPerAddress: c.PollsPerAddress,
+			Entrance: c.Entrance,
+		},
 		resultsRetention: c.ResultsRetention,
 		secret:           os.Getenv("SECKILL_SECRET"),
 		verifier:         verifier,
