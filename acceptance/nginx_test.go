@@ -53,7 +53,7 @@ func startNginx(t *testing.T, upstream *node) *proxied {
 	}
 	server := string(given)
 	for from, to := range map[string]string{
-		"server 127.0.0.1:8080;":      "server " + upstream.address + ";",
+		"server 127.0.0.1:8080 ":      "server " + upstream.address + " ",
 		"listen 443 ":                 "listen " + strings.TrimPrefix(p.base, "https://") + " ",
 		"/etc/nginx/shop.example.":    dir + "/shop.example.",
 		"server_name shop.example;\n": "\n",

@@ -31,6 +31,8 @@ const (
 	// the answer, the longest wait included. Streams have a deadline for each write.
 	answerTimeout   = maxWait + 15*time.Second
 	bodyReadTimeout = 5 * time.Second
+	// drainTime is how long a server that stops goes on to answer.
+	drainTime = time.Second
 )
 
 // Config is what a Server is made of.
@@ -110,7 +112,7 @@ func NewServer(config Config) (*Server, error) {
 		return nil, err
 	}
 	registerProblems(mux)
-	s.handler = answering(behindProxies(config.TrustedProxies, allowOrigins(config.Origins, s.identify(mux))))
+	s.handler = s.answering(behindProxies(config.TrustedProxies, allowOrigins(config.Origins, s.identify(mux))))
 	s.server = &http.Server{
 		Handler:           s.handler,
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -137,13 +139,20 @@ func (s *Server) Serve(listener net.Listener) error {
 	return fmt.Errorf("serve: %w", err)
 }
 
-// Shutdown stops taking requests, lets whoever waits for a result go (they come
-// back to another node), and returns when the rest is answered or the context ends.
+// Shutdown lets whoever waits for a result go (they come back to another node), answers
+// for a moment longer what comes on connections that are open, and closes them with
+// that: a request that is sent into a connection while it is closed is lost. It returns
+// when all is answered or the context ends.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stopOnce.Do(func() {
 		close(s.stopping)
 		s.streams.stop()
 	})
+	select {
+	case <-time.After(drainTime):
+	case <-ctx.Done():
+	}
+	s.streams.closeIdle()
 	if err := s.server.Shutdown(ctx); err != nil {
 		return errors.Join(fmt.Errorf("shut down in time: %w", err), s.server.Close())
 	}
@@ -196,9 +205,15 @@ Errors are ` + "`application/problem+json`" + ` (RFC 9457) with a stable ` + "`c
 In trust mode the caller names the buyer (` + "`userId`" + `); else the token does.`
 
 // answering prepares every answer: it gets a deadline, as a client that does not
-// read must not hold a connection.
-func answering(next http.Handler) http.Handler {
+// read must not hold a connection, and it is the connection's last while the server
+// stops.
+func (s *Server) answering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-s.stopping:
+			w.Header().Set("Connection", "close")
+		default:
+		}
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout)) // there is none in tests
 		if contentType := r.Header.Get("Content-Type"); contentType != "" {

@@ -34,7 +34,8 @@ type streams struct {
 	mu      sync.Mutex
 	open    map[*stream]bool
 	idling  map[*takenOver]bool // whose streams have ended
-	stopped bool
+	stopped bool                // streams end at once
+	closed  bool                // and connections are closed
 	serving sync.WaitGroup
 }
 
@@ -60,6 +61,13 @@ func (s *streams) stop() {
 	for stream := range s.open {
 		stream.end()
 	}
+}
+
+// closeIdle closes the connections of streams that have ended, now and from now on.
+func (s *streams) closeIdle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
 	for client := range s.idling {
 		client.Close()
 	}
@@ -83,14 +91,14 @@ func (s *streams) remove(st *stream) {
 	s.serving.Done()
 }
 
-// idle keeps the connection of a stream that has ended for a moment: its client may
-// ask for more. Only then net/http gets it back, with all that it takes.
+// idle keeps the connection of a stream that has ended as long as any other that is
+// idle: its client may ask for more. Only then net/http gets it back, with all that it takes.
 func (s *streams) idle(client *takenOver, asked func(time.Duration) bool) {
 	if !s.mayIdle(client) {
 		client.Close()
 		return
 	}
-	again := asked(readHeaderTimeout)
+	again := asked(idleTimeout)
 	s.mu.Lock()
 	delete(s.idling, client)
 	s.mu.Unlock()
@@ -104,10 +112,10 @@ func (s *streams) idle(client *takenOver, asked func(time.Duration) bool) {
 func (s *streams) mayIdle(client *takenOver) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.stopped {
+	if !s.closed {
 		s.idling[client] = true
 	}
-	return !s.stopped
+	return !s.closed
 }
 
 // stream is what one client is sent. Whoever has news leaves it here and never
