@@ -3,6 +3,7 @@ package http_test
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -54,11 +55,13 @@ type node struct {
 
 // nodeConfig says what a node lacks.
 type nodeConfig struct {
+	certificate *http.Certificate
 	connections http.Connections
 	deaf        bool     // it hears of no commit
 	idle        bool     // it decides nothing
 	origins     []string // of pages elsewhere
 	proxies     []netip.Prefix
+	tls         *tls.Config // of the client, where there is a certificate
 	verifier    *auth.Verifier
 }
 
@@ -114,6 +117,7 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 	})
 	n.sales = purchasing.NewSales(pools.Intake, n.store)
 	n.server, err = http.NewServer(http.Config{
+		Certificate:    config.certificate,
 		Connections:    config.connections,
 		TrustedProxies: config.proxies,
 		Verifier:       config.verifier,
@@ -161,7 +165,11 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 		})
 	}
 	t.Cleanup(n.intake.Close)
-	n.client = serve(t, n.server)
+	if config.certificate != nil {
+		n.client = serveTLS(t, n.server, config.tls)
+	} else {
+		n.client = serve(t, n.server)
+	}
 	return n
 }
 

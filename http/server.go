@@ -31,10 +31,19 @@ const (
 	// the answer, the longest wait included. Streams have a deadline for each write.
 	answerTimeout   = maxWait + 15*time.Second
 	bodyReadTimeout = 5 * time.Second
+	// maxStreams is how many requests one connection of HTTP/2 may have under way. It
+	// is also what bounds those that a client cancels at once (rapid reset): no more
+	// handlers run, and one that has four times as many waiting is cut off.
+	maxStreams = 100
+	// pingTimeout is after how long a connection of HTTP/2 that does not answer, or takes
+	// nothing, is closed.
+	pingTimeout = 10 * time.Second
 )
 
 // Config is what a Server is made of.
 type Config struct {
+	// Certificate is shown to clients over TLS; nil is plain HTTP.
+	Certificate *Certificate
 	// Connections bounds those who wait and watch.
 	Connections Connections
 	Hub         *Hub
@@ -114,6 +123,15 @@ func NewServer(config Config) (*Server, error) {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ConnContext:       withPeerAddress,
 		ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxStreams,
+			PingTimeout:          pingTimeout,
+			SendPingTimeout:      streamHeartbeat,
+			WriteByteTimeout:     pingTimeout,
+		},
+	}
+	if config.Certificate != nil {
+		s.server.TLSConfig = config.Certificate.config()
 	}
 	return s, nil
 }
@@ -126,11 +144,14 @@ func (s *Server) OpenAPI() *huma.OpenAPI { return s.api.OpenAPI() }
 
 // Serve answers requests until Shutdown, which it then returns nil for.
 func (s *Server) Serve(listener net.Listener) error {
-	err := s.server.Serve(listener)
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
+	serve := s.server.Serve
+	if s.Certificate != nil {
+		serve = func(listener net.Listener) error { return s.server.ServeTLS(listener, "", "") }
 	}
-	return fmt.Errorf("serve: %w", err)
+	if err := serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
 }
 
 // Shutdown stops taking requests, lets whoever waits for a result go (they come

@@ -41,6 +41,8 @@ type ServeCmd struct {
 	TrustedProxies        []netip.Prefix `env:"SECKILL_TRUSTED_PROXIES" sep:"," placeholder:"NETWORK" help:"Networks of the proxies in front, such as 10.0.0.0/8, whose X-Forwarded-For says who the client is; separated by commas."`
 	ConnectionsPerAddress int            `env:"SECKILL_CONNECTIONS_PER_ADDRESS" default:"1000" help:"How many waiting connections one client address may have; 0 for any number. This machine's own addresses are not bounded."`
 	ConnectionsPerUser    int            `env:"SECKILL_CONNECTIONS_PER_USER" default:"128" help:"How many connections may wait for one user's purchases; 0 for any number."`
+	TLSCert               string         `name:"tls-cert" env:"SECKILL_TLS_CERT" type:"path" help:"A certificate chain in PEM: serve HTTPS, and HTTP/2. The files are read again when they change."`
+	TLSKey                string         `name:"tls-key" env:"SECKILL_TLS_KEY" type:"path" help:"The certificate's key in PEM."`
 	Demo                  bool           `help:"Create a demo sale when there is none."`
 }
 
@@ -56,6 +58,9 @@ func (c *ServeCmd) Validate() error {
 	}
 	if c.ConnectionsPerAddress < 0 || c.ConnectionsPerUser < 0 {
 		return errors.New("SECKILL_CONNECTIONS_PER_ADDRESS and SECKILL_CONNECTIONS_PER_USER must not be negative")
+	}
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		return errors.New("SECKILL_TLS_CERT and SECKILL_TLS_KEY belong together")
 	}
 	if c.ResultsRetention < projections.MinResultsRetention || c.ResultsRetention > projections.MaxResultsRetention {
 		return errors.New("SECKILL_RESULTS_RETENTION must be 10m to 24h")
@@ -74,6 +79,10 @@ func (c *ServeCmd) Run(ctx context.Context) (err error) {
 	}
 	defer listener.Close()
 
+	certificate, err := c.certificate(logger)
+	if err != nil {
+		return err
+	}
 	verifier, err := c.verifier(ctx, listener, logger)
 	if err != nil {
 		return err
@@ -91,6 +100,7 @@ func (c *ServeCmd) Run(ctx context.Context) (err error) {
 		return fmt.Errorf("migrate the database: %w", err)
 	}
 	node, err := newNode(ctx, nodeConfig{
+		certificate:      certificate,
 		connections:      http.Connections{PerAddress: c.ConnectionsPerAddress, PerUser: c.ConnectionsPerUser},
 		databaseURL:      databaseURL,
 		logger:           logger,
@@ -114,9 +124,20 @@ func (c *ServeCmd) Run(ctx context.Context) (err error) {
 	return errors.Join(node.serve(ctx, listener), causeOf(ctx))
 }
 
+// certificate is shown to clients, or nil for plain HTTP.
+func (c *ServeCmd) certificate(logger *slog.Logger) (*http.Certificate, error) {
+	if c.TLSCert == "" {
+		return nil, nil //nolint:nilnil // which is plain HTTP
+	}
+	return http.LoadCertificate(c.TLSCert, c.TLSKey, logger)
+}
+
 // greet says what to open and try.
 func greet(w io.Writer, address string, c *ServeCmd, demo demoSale) {
 	base := "http://" + address
+	if c.TLSCert != "" {
+		base = "https://" + address
+	}
 	bearer := ""
 	if c.Auth == authTrust {
 		fmt.Fprintln(w, "WARNING: trust mode. Every caller may buy in any name and act as the operator. For trying out only.")
