@@ -25,7 +25,6 @@ import (
 const (
 	readHeaderTimeout = 5 * time.Second
 	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 16 << 10
 	maxBodyBytes      = 16 << 10
 	// answerTimeout is how long a request may take from its header to the last byte of
 	// the answer, the longest wait included. Streams have a deadline for each write.
@@ -115,12 +114,12 @@ func NewServer(config Config) (*Server, error) {
 		return nil, err
 	}
 	registerProblems(mux)
-	s.handler = answering(behindProxies(config.TrustedProxies, allowOrigins(config.Origins, s.identify(mux))))
+	s.handler = s.answering(behindProxies(config.TrustedProxies, allowOrigins(config.Origins, s.identify(mux))))
 	s.server = &http.Server{
 		Handler:           s.handler,
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
+		MaxHeaderBytes:    hardMaxHeaderBytes,
 		ConnContext:       withPeerAddress,
 		ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
 		HTTP2: &http.HTTP2Config{
@@ -211,19 +210,6 @@ const apiDescription = `Seckill (秒杀) sells a fixed stock to far more people 
 
 Errors are ` + "`application/problem+json`" + ` (RFC 9457) with a stable ` + "`code`" + `. 503 and 429 answers carry Retry-After.
 In trust mode the caller names the buyer (` + "`userId`" + `); else the token does.`
-
-// answering prepares every answer: it gets a deadline, as a client that does not
-// read must not hold a connection.
-func answering(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout)) // there is none in tests
-		if contentType := r.Header.Get("Content-Type"); contentType != "" {
-			r.Header.Set("Content-Type", strings.ToLower(contentType)) // huma minds the case of media types, which have none
-		}
-		next.ServeHTTP(w, r)
-	})
-}
 
 // everythingElse is what no other pattern matches.
 const everythingElse = "/"

@@ -55,6 +55,9 @@ func TestServer_TLS(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = response.Body.Close()
+			if got := response.Header.Get("Strict-Transport-Security"); got != "max-age=31536000" {
+				t.Errorf("Strict-Transport-Security is %q", got)
+			}
 			if response.ProtoMajor != version {
 				t.Fatalf("it speaks %s", response.Proto)
 			}

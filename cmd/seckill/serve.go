@@ -72,7 +72,7 @@ func (c *ServeCmd) Validate() error {
 func (c *ServeCmd) Run(ctx context.Context) (err error) {
 	slack := make([]byte, heapSlack)
 	defer runtime.KeepAlive(slack)
-	logger := slog.New(newDampedHandler(slog.NewTextHandler(os.Stderr, nil), time.Now))
+	logger := slog.New(http.LogHandler{Handler: newDampedHandler(slog.NewTextHandler(os.Stderr, nil), time.Now)})
 	listener, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
