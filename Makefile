@@ -23,13 +23,17 @@ test: ## run all tests; installs what they need: Postgres, Chromium, nginx
 	@if scripts/need-cc.sh; then export CGO_ENABLED=1 race=-race; fi; \
 		set -x; go test $$race -p 1 -timeout 15m ./...
 
-check: ## what must hold before the tests: format, lint, generated code, scripts
+check: ## what must hold before the tests: format, lint, generated code, scripts, licences, known vulnerabilities
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not gofmt-ed:" $$unformatted; exit 1; }
 	go mod tidy -diff
 	go vet ./...
 	$(TOOL) golangci-lint run
 	$(TOOL) sqlc diff
 	@for script in scripts/*.sh; do sh -n "$$script" || exit 1; done; bash -n .ci/run
+	go vet -C tools ./...
+	go test -C tools ./...
+	go run -C tools ./licenses ..
+	scripts/check-vulnerabilities.sh
 
 generate: ## write the Go code of the SQL queries anew
 	$(TOOL) sqlc generate

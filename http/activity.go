@@ -35,14 +35,14 @@ type activityAnswer struct {
 }
 
 func (s *Server) registerActivity() {
-	huma.Register(s.api, withRoles(withCodes(huma.Operation{
+	huma.Register(s.api, compressed(withRoles(withCodes(huma.Operation{
 		OperationID: "get-sale-activity",
 		Method:      http.MethodGet,
 		Path:        "/sales/{saleId}/activity",
 		Summary:     "What happened, second by second",
 		Description: "Requests, confirmations and refusals of the latest seconds, for the operator's chart.",
 		Tags:        []string{"sales"},
-	}, "sale_not_found", "invalid_request", "unavailable"), auth.Operator), s.getActivity)
+	}, "sale_not_found", "invalid_request", "unavailable"), auth.Operator)), s.getActivity)
 }
 
 func (s *Server) getActivity(ctx context.Context, in *activityInput) (*activityAnswer, error) {

@@ -122,12 +122,12 @@ var signedText = regexp.MustCompile(`refused-[\w-]+|ticket=[\w-]+`)
 // check returns an error unless the answer is as the API's description says, and
 // as every answer has to be.
 func (c *client) check(method, path string, a answer) error {
-	if got := a.header.Get("X-Content-Type-Options"); got != "nosniff" {
-		return fmt.Errorf("X-Content-Type-Options is %q", got)
+	if err := guarded(a.header); err != nil {
+		return err
 	}
 	operation := findOperation(c.doc, method, path)
-	if operation == nil {
-		return nil // the pages, or an address that does not exist
+	if operation == nil || a.status == stdhttp.StatusRequestURITooLong || a.status == stdhttp.StatusRequestHeaderFieldsTooLarge {
+		return nil // the pages, an address that does not exist, or one that was not looked for
 	}
 	said := signedText.ReplaceAll(a.body, nil)
 	for _, word := range internalWords {
@@ -151,6 +151,28 @@ func (c *client) check(method, path string, a answer) error {
 	default:
 		return nil
 	}
+}
+
+// guarded returns an error unless the header says what browsers must not do with the
+// answer, and nothing of what the service is made of.
+func guarded(header stdhttp.Header) error {
+	for name, want := range map[string]string{
+		"Content-Security-Policy":      "frame-ancestors 'none'",
+		"Cross-Origin-Resource-Policy": "same-origin",
+		"Referrer-Policy":              "",
+		"X-Content-Type-Options":       "nosniff",
+		"X-Request-Id":                 "",
+	} {
+		if got := header.Get(name); got == "" || !strings.Contains(got, want) {
+			return fmt.Errorf("%s is %q", name, got)
+		}
+	}
+	for _, name := range []string{"Server", "X-Powered-By", "Via"} {
+		if got := header.Get(name); got != "" {
+			return fmt.Errorf("%s is %q", name, got)
+		}
+	}
+	return nil
 }
 
 // matches returns an error unless the body is of the described schema and, for a

@@ -30,7 +30,7 @@ func allowOrigins(origins []string, next http.Handler) http.Handler {
 		AllowedHeaders: []string{"Accept-Language", "Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "Prefer"},
 		AllowedMethods: []string{http.MethodGet, http.MethodPatch, http.MethodPost},
 		AllowedOrigins: origins,
-		ExposedHeaders: []string{"Location", "Preference-Applied", "Retry-After"},
+		ExposedHeaders: []string{"Location", "Preference-Applied", "Retry-After", requestIDHeader},
 		MaxAge:         600, // seconds
 	}).Handler(next)
 }

@@ -19,7 +19,7 @@ func registerDocs(mux *http.ServeMux) {
 	page := pageOf(docs, "/docs/")
 	policy := docsPolicy(page)
 	mux.HandleFunc("GET /docs/{$}", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy", policy)
+		guardPage(w.Header(), policy)
 		http.ServeContent(w, r, "index.html", time.Time{}, bytes.NewReader(page))
 	})
 	mux.HandleFunc("GET /docs/", func(w http.ResponseWriter, r *http.Request) {

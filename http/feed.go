@@ -50,7 +50,7 @@ type feedAnswer struct {
 }
 
 func (s *Server) registerFeed() {
-	huma.Register(s.api, withRoles(withCodes(huma.Operation{
+	huma.Register(s.api, compressed(withRoles(withCodes(huma.Operation{
 		OperationID: "read-events",
 		Method:      http.MethodGet,
 		Path:        "/events",
@@ -63,7 +63,7 @@ func (s *Server) registerFeed() {
 			Description: "The events after the cursor.",
 			Content:     exampleContent("#/components/schemas/FeedBody", exampleFeed()),
 		}},
-	}, "invalid_request", "unavailable"), auth.Operator, auth.Service), s.readFeed)
+	}, "invalid_request", "unavailable"), auth.Operator, auth.Service)), s.readFeed)
 }
 
 func exampleFeed() feedBody {

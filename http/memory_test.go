@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"sync"
@@ -43,10 +44,21 @@ func startMemoryNode(t *testing.T) *memoryNode {
 // newServer is a server without a database.
 func newServer(t *testing.T, hub *http.Hub) *http.Server {
 	t.Helper()
-	server, err := http.NewServer(http.Config{
-		Hub: hub, Intake: &purchasing.Intake{IntakeConfig: purchasing.IntakeConfig{Backlog: purchasing.NewBacklog(nil, quiet())}},
-		Logger: quiet(), Secret: secret, Version: "test",
-	})
+	return newServerWith(t, http.Config{Hub: hub})
+}
+
+// newServerWith is a server without a database; it fills in what the configuration
+// leaves open.
+func newServerWith(t *testing.T, config http.Config) *http.Server {
+	t.Helper()
+	if config.Hub == nil {
+		config.Hub = newHub()
+	}
+	config.Intake = &purchasing.Intake{IntakeConfig: purchasing.IntakeConfig{Backlog: purchasing.NewBacklog(nil, quiet())}}
+	config.Logger = cmp.Or(config.Logger, quiet())
+	config.Secret = secret
+	config.Version = "test"
+	server, err := http.NewServer(config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package http_test
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -54,12 +55,14 @@ type node struct {
 
 // nodeConfig says what a node lacks.
 type nodeConfig struct {
+	certificate *http.Certificate
 	connections http.Connections
 	deaf        bool     // it hears of no commit
 	idle        bool     // it decides nothing
 	origins     []string // of pages elsewhere
 	proxies     []netip.Prefix
 	rateLimits  http.RateLimits
+	tls         *tls.Config // of the client, where there is a certificate
 	verifier    *auth.Verifier
 }
 
@@ -116,6 +119,7 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 	n.sales = purchasing.NewSales(pools.Intake, n.store)
 	config.rateLimits.Nodes = upkeep.Nodes
 	n.server, err = http.NewServer(http.Config{
+		Certificate:    config.certificate,
 		Connections:    config.connections,
 		RateLimits:     config.rateLimits,
 		TrustedProxies: config.proxies,
@@ -164,7 +168,11 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 		})
 	}
 	t.Cleanup(n.intake.Close)
-	n.client = serve(t, n.server)
+	if config.certificate != nil {
+		n.client = serveTLS(t, n.server, config.tls)
+	} else {
+		n.client = serve(t, n.server)
+	}
 	return n
 }
 

@@ -259,8 +259,9 @@ func TestServer_OpenAPI_Problems(t *testing.T) {
 			}
 		}
 	}
-	// The router answers these where there is no operation; internal is for nobody to expect.
-	elsewhere := []string{"internal", "method_not_allowed", "not_found"}
+	// These are answered where there is no operation, or before one is looked for; internal
+	// is for nobody to expect.
+	elsewhere := []string{"headers_too_large", "internal", "method_not_allowed", "not_found", "uri_too_long"}
 	for _, code := range slices.Sorted(maps.Keys(http.ProblemStatuses())) {
 		if described[code] == slices.Contains(elsewhere, code) {
 			t.Errorf("%s: described %t", code, described[code])
@@ -276,6 +277,7 @@ func TestProblem_Statuses(t *testing.T) {
 		"already_refunded":       409,
 		"body_too_large":         413,
 		"forbidden":              403,
+		"headers_too_large":      431,
 		"idempotency_key_reused": 422,
 		"invalid_json":           400,
 		"invalid_request":        422,
@@ -299,6 +301,7 @@ func TestProblem_Statuses(t *testing.T) {
 		"unauthorized":           401,
 		"unavailable":            503,
 		"unsupported_media_type": 415,
+		"uri_too_long":           414,
 		"user_required":          422,
 	}
 	for code, status := range http.ProblemStatuses() {

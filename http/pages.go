@@ -1,11 +1,9 @@
 package http
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"net/http"
-	"time"
 
 	"seckill/web"
 )
@@ -16,21 +14,20 @@ const pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; fra
 // registerPages serves the pages. Their assets have their version in their path and
 // are kept for ever; the pages themselves are asked for each time.
 func (s *Server) registerPages(mux *http.ServeMux) error {
-	assets, err := fs.Sub(web.FS, "assets")
+	assets, err := loadAssets()
 	if err != nil {
-		return fmt.Errorf("find the page's assets: %w", err)
+		return fmt.Errorf("load the pages' assets: %w", err)
 	}
 	mux.HandleFunc("GET /{$}", servePage(web.Index))
 	mux.HandleFunc("GET /operator/{$}", servePage(web.Operator))
 	mux.HandleFunc("GET /seckill.js", func(w http.ResponseWriter, r *http.Request) { // for pages of others
 		w.Header().Set("Cache-Control", "no-cache")
-		w.Header().Set("ETag", `"`+web.Version+`"`)
-		http.ServeFileFS(w, r, assets, "seckill.js")
+		assets["seckill.js"].ServeHTTP(w, r)
 	})
 	mux.Handle("GET /operator", http.RedirectHandler("/operator/", http.StatusMovedPermanently))
 	mux.HandleFunc("GET /assets/{version}/{file}", func(w http.ResponseWriter, r *http.Request) {
-		file := r.PathValue("file")
-		if info, err := fs.Stat(assets, file); err != nil || info.IsDir() {
+		file, ok := assets[r.PathValue("file")]
+		if !ok {
 			problem("not_found").write(w)
 			return
 		}
@@ -39,17 +36,41 @@ func (s *Server) registerPages(mux *http.ServeMux) error {
 			cache = "no-cache" // another version of the program made the page that asks
 		}
 		w.Header().Set("Cache-Control", cache)
-		http.ServeFileFS(w, r, assets, file)
+		w.Header().Set("Content-Security-Policy", pagePolicy) // a script that is a worker has its own
+		file.ServeHTTP(w, r)
 	})
 	return nil
 }
 
-func servePage(page []byte) http.HandlerFunc {
+// loadAssets returns the assets by the name of their file.
+func loadAssets() (map[string]*asset, error) {
+	entries, err := fs.ReadDir(web.FS, "assets")
+	if err != nil {
+		return nil, err
+	}
+	assets := make(map[string]*asset, len(entries))
+	for _, entry := range entries {
+		content, err := fs.ReadFile(web.FS, "assets/"+entry.Name())
+		if err != nil {
+			return nil, err
+		}
+		assets[entry.Name()] = newAsset(entry.Name(), web.Version, content)
+	}
+	return assets, nil
+}
+
+func servePage(content []byte) http.HandlerFunc {
+	page := newAsset("page.html", web.Version, content)
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-cache")
-		w.Header().Set("Content-Security-Policy", pagePolicy)
-		w.Header().Set("ETag", `"`+web.Version+`"`)
-		w.Header().Set("Referrer-Policy", "same-origin")
-		http.ServeContent(w, r, "page.html", time.Time{}, bytes.NewReader(page))
+		guardPage(w.Header(), pagePolicy)
+		page.ServeHTTP(w, r)
 	}
+}
+
+// guardPage says what a page may do, and keeps other origins away from its window.
+func guardPage(header http.Header, policy string) {
+	header.Set("Content-Security-Policy", policy)
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Referrer-Policy", "same-origin")
 }

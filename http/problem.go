@@ -65,6 +65,7 @@ var problems = map[string]knownProblem{
 	"already_paid":           {409, "The order was paid by another payment: pay this one back. Send the first reference again to see the order."},
 	"already_refunded":       {409, "The order was refunded under another reference. Refund nothing again."},
 	"forbidden":              {403, "You may not do that."},
+	"headers_too_large":      {431, "The header is too large."},
 	"idempotency_key_reused": {422, "This Idempotency-Key was used for another request. Use a new key for a new request."},
 	"internal":               {500, "Something went wrong on our side. Try again; if it stays, tell the operator."},
 	"invalid_json":           {400, "The body is not valid JSON: it must be UTF-8, complete, and must not name a field twice."},
@@ -94,6 +95,7 @@ var problems = map[string]knownProblem{
 	"unauthorized":           {401, "Say who you are: send a valid token. An old one may have expired."},
 	"unsupported_media_type": {415, "Send the body as application/json."},
 	"upgrade_required":       {426, "This address speaks WebSocket only."},
+	"uri_too_long":           {414, "The address is too long."},
 	"user_required":          {422, "Say who it is: userId is missing."},
 }
 

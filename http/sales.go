@@ -133,14 +133,14 @@ func (s *Server) registerSales() {
 		Tags:          []string{"sales"},
 		DefaultStatus: http.StatusCreated,
 	}, withBody("unavailable")...), auth.Operator), s.scheduleSale)
-	huma.Register(s.api, withCodes(huma.Operation{
+	huma.Register(s.api, compressed(withCodes(huma.Operation{
 		OperationID: "list-sales",
 		Method:      http.MethodGet,
 		Path:        "/sales",
 		Summary:     "The sales",
 		Description: "All of them, or those that the filters leave, page by page.",
 		Tags:        []string{"sales"},
-	}, "invalid_request", "unavailable"), s.listSales)
+	}, "invalid_request", "unavailable")), s.listSales)
 	huma.Register(s.api, withCodes(huma.Operation{
 		OperationID: "get-sale",
 		Method:      http.MethodGet,

@@ -159,7 +159,6 @@ func readSubmit(w http.ResponseWriter, r *http.Request) (userID string, goodsID 
 			return "", 0, &seckillError{http.StatusUnsupportedMediaType, msgMediaType}
 		}
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyReadTimeout)) // there is none in tests
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return "", 0, &seckillError{http.StatusRequestEntityTooLarge, msgBodyTooLarge}

@@ -25,20 +25,28 @@ import (
 const (
 	readHeaderTimeout = 5 * time.Second
 	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 16 << 10
 	maxBodyBytes      = 16 << 10
 	// answerTimeout is how long a request may take from its header to the last byte of
 	// the answer, the longest wait included. Streams have a deadline for each write.
 	answerTimeout   = maxWait + 15*time.Second
 	bodyReadTimeout = 5 * time.Second
-	// drainTime is how long a server that stops goes on to answer.
-	drainTime = time.Second
+	// maxStreams is how many requests one connection of HTTP/2 may have under way. It
+	// is also what bounds those that a client cancels at once (rapid reset): no more
+	// handlers run, and one that has four times as many waiting is cut off.
+	maxStreams = 100
+	// pingTimeout is after how long a connection of HTTP/2 that does not answer, or takes
+	// nothing, is closed.
+	pingTimeout = 10 * time.Second
 )
 
 // Config is what a Server is made of.
 type Config struct {
+	// DrainTime is how long a server that stops goes on to answer.
+	DrainTime time.Duration
 	// RateLimits bound how often callers may ask.
 	RateLimits RateLimits
+	// Certificate is shown to clients over TLS; nil is plain HTTP.
+	Certificate *Certificate
 	// Connections bounds those who wait and watch.
 	Connections Connections
 	Hub         *Hub
@@ -117,9 +125,18 @@ func NewServer(config Config) (*Server, error) {
 		Handler:           s.handler,
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
+		MaxHeaderBytes:    hardMaxHeaderBytes,
 		ConnContext:       withPeerAddress,
 		ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxStreams,
+			PingTimeout:          pingTimeout,
+			SendPingTimeout:      streamHeartbeat,
+			WriteByteTimeout:     pingTimeout,
+		},
+	}
+	if config.Certificate != nil {
+		s.server.TLSConfig = config.Certificate.config()
 	}
 	return s, nil
 }
@@ -132,11 +149,14 @@ func (s *Server) OpenAPI() *huma.OpenAPI { return s.api.OpenAPI() }
 
 // Serve answers requests until Shutdown, which it then returns nil for.
 func (s *Server) Serve(listener net.Listener) error {
-	err := s.server.Serve(listener)
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
+	serve := s.server.Serve
+	if s.Certificate != nil {
+		serve = func(listener net.Listener) error { return s.server.ServeTLS(listener, "", "") }
 	}
-	return fmt.Errorf("serve: %w", err)
+	if err := serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
 }
 
 // Shutdown lets whoever waits for a result go (they come back to another node), answers
@@ -149,7 +169,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		s.streams.stop()
 	})
 	select {
-	case <-time.After(drainTime):
+	case <-time.After(s.DrainTime):
 	case <-ctx.Done():
 	}
 	s.streams.closeIdle()
@@ -203,25 +223,6 @@ const apiDescription = `Seckill (秒杀) sells a fixed stock to far more people 
 
 Errors are ` + "`application/problem+json`" + ` (RFC 9457) with a stable ` + "`code`" + `. 503 and 429 answers carry Retry-After.
 In trust mode the caller names the buyer (` + "`userId`" + `); else the token does.`
-
-// answering prepares every answer: it gets a deadline, as a client that does not
-// read must not hold a connection, and it is the connection's last while the server
-// stops.
-func (s *Server) answering(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case <-s.stopping:
-			w.Header().Set("Connection", "close")
-		default:
-		}
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout)) // there is none in tests
-		if contentType := r.Header.Get("Content-Type"); contentType != "" {
-			r.Header.Set("Content-Type", strings.ToLower(contentType)) // huma minds the case of media types, which have none
-		}
-		next.ServeHTTP(w, r)
-	})
-}
 
 // everythingElse is what no other pattern matches.
 const everythingElse = "/"

@@ -259,7 +259,7 @@ func (st *stream) serve(w http.ResponseWriter, r *http.Request, left func()) {
 	defer cut()
 	control := http.NewResponseController(w)
 	st.run(ctx, &responseWire{ResponseWriter: w, control: control, stream: st, cut: cut})
-	// The end needs a deadline too: that of the last event may have passed long ago.
+	// The end needs a deadline too.
 	_ = control.SetWriteDeadline(time.Now().Add(streamWriteTimeout))
 }
 

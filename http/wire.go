@@ -9,7 +9,8 @@ import (
 
 // responseWire is where the library writes a stream over an answer of net/http:
 // every event gets a deadline, and the client that lets it pass is cut off. The
-// library itself goes on writing whatever happens.
+// library itself goes on writing whatever happens. Between two events there is no
+// deadline: one that passes then ends a stream of HTTP/2.
 type responseWire struct {
 	http.ResponseWriter
 
@@ -20,6 +21,7 @@ type responseWire struct {
 
 // Write implements io.Writer.
 func (w *responseWire) Write(data []byte) (int, error) {
+	w.hurry() // more than the buffer takes is written now
 	n, err := w.ResponseWriter.Write(data)
 	if err != nil {
 		w.cut()
@@ -30,12 +32,18 @@ func (w *responseWire) Write(data []byte) (int, error) {
 // Flush implements http.Flusher, which the library calls after its header and
 // after every event.
 func (w *responseWire) Flush() {
-	_ = w.control.SetWriteDeadline(time.Now().Add(streamWriteTimeout)) // where there are no deadlines, as in tests, there are no stalls
+	w.hurry()
 	if err := w.control.Flush(); err != nil {
 		w.cut()
 		return
 	}
+	_ = w.control.SetWriteDeadline(time.Time{})
 	w.stream.arrived()
+}
+
+// hurry sets the deadline of what is written next.
+func (w *responseWire) hurry() {
+	_ = w.control.SetWriteDeadline(time.Now().Add(streamWriteTimeout)) // where there are no deadlines, as in tests, there are no stalls
 }
 
 // connectionWire writes a stream to a connection that was taken over, in chunks

@@ -37,6 +37,7 @@ type node struct {
 }
 
 type nodeConfig struct {
+	certificate      *http.Certificate // nil: plain HTTP
 	connections      http.Connections
 	databaseURL      string
 	logger           *slog.Logger
@@ -110,7 +111,9 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 	rateLimits := config.rateLimits
 	rateLimits.Nodes = upkeep.Nodes
 	n.server, err = http.NewServer(http.Config{
+		Certificate:    config.certificate,
 		Connections:    config.connections,
+		DrainTime:      drainTime,
 		Hub:            hub,
 		Intake:         n.intake,
 		Listener:       listener,
@@ -136,7 +139,7 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 	// context that ends the serving.
 	loopCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	n.stopLoop = stop
-	for _, loop := range []func(context.Context){
+	loops := []func(context.Context){
 		backlog.Run,
 		board.Run,
 		door.Run,
@@ -147,7 +150,11 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 		func(ctx context.Context) { projections.KeepActivity(ctx, n.pools.Read, logger) },
 		func(ctx context.Context) { projections.KeepResults(ctx, n.pools.Read, config.resultsRetention, logger) },
 		upkeep.Run,
-	} {
+	}
+	if config.certificate != nil {
+		loops = append(loops, config.certificate.Run)
+	}
+	for _, loop := range loops {
 		n.loops.Go(func() { loop(loopCtx) })
 	}
 	if err := n.river.Start(loopCtx); err != nil {

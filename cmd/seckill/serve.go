@@ -18,6 +18,10 @@ import (
 	"seckill/projections"
 )
 
+// drainTime is how long a stopping node goes on to answer: behind a proxy, most
+// connections are closed with an answer by then.
+const drainTime = time.Second
+
 // shutdownGrace is how long a stopping node may take to answer what it accepted.
 const shutdownGrace = 10 * time.Second
 
@@ -46,6 +50,8 @@ type ServeCmd struct {
 	PollsPerUser          float64        `env:"SECKILL_POLLS_PER_USER" default:"2" help:"How often a second one user may ask for results, where it is known who calls; 0 for any number."`
 	PollsPerAddress       float64        `env:"SECKILL_POLLS_PER_ADDRESS" default:"500" help:"How often a second results may be asked for from one client address; 0 for any number."`
 	Entrance              float64        `env:"SECKILL_ENTRANCE" default:"0" help:"How many purchases a second all nodes together take in; each takes its share. 0 for as many as can be decided."`
+	TLSCert               string         `name:"tls-cert" env:"SECKILL_TLS_CERT" type:"path" help:"A certificate chain in PEM: serve HTTPS, and HTTP/2. The files are read again when they change."`
+	TLSKey                string         `name:"tls-key" env:"SECKILL_TLS_KEY" type:"path" help:"The certificate's key in PEM."`
 	Demo                  bool           `help:"Create a demo sale when there is none."`
 }
 
@@ -67,6 +73,9 @@ func (c *ServeCmd) Validate() error {
 			return errors.New("limits per second must be 0 to 1000000")
 		}
 	}
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		return errors.New("SECKILL_TLS_CERT and SECKILL_TLS_KEY belong together")
+	}
 	if c.ResultsRetention < projections.MinResultsRetention || c.ResultsRetention > projections.MaxResultsRetention {
 		return errors.New("SECKILL_RESULTS_RETENTION must be 10m to 24h")
 	}
@@ -77,13 +86,17 @@ func (c *ServeCmd) Validate() error {
 func (c *ServeCmd) Run(ctx context.Context) (err error) {
 	slack := make([]byte, heapSlack)
 	defer runtime.KeepAlive(slack)
-	logger := slog.New(newDampedHandler(slog.NewTextHandler(os.Stderr, nil), time.Now))
+	logger := slog.New(http.LogHandler{Handler: newDampedHandler(slog.NewTextHandler(os.Stderr, nil), time.Now)})
 	listener, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	defer listener.Close()
 
+	certificate, err := c.certificate(logger)
+	if err != nil {
+		return err
+	}
 	verifier, err := c.verifier(ctx, listener, logger)
 	if err != nil {
 		return err
@@ -101,6 +114,7 @@ func (c *ServeCmd) Run(ctx context.Context) (err error) {
 		return fmt.Errorf("migrate the database: %w", err)
 	}
 	node, err := newNode(ctx, nodeConfig{
+		certificate: certificate,
 		connections: http.Connections{PerAddress: c.ConnectionsPerAddress, PerUser: c.ConnectionsPerUser},
 		databaseURL: databaseURL,
 		logger:      logger,
@@ -129,9 +143,20 @@ func (c *ServeCmd) Run(ctx context.Context) (err error) {
 	return errors.Join(node.serve(ctx, listener), causeOf(ctx))
 }
 
+// certificate is shown to clients, or nil for plain HTTP.
+func (c *ServeCmd) certificate(logger *slog.Logger) (*http.Certificate, error) {
+	if c.TLSCert == "" {
+		return nil, nil //nolint:nilnil // which is plain HTTP
+	}
+	return http.LoadCertificate(c.TLSCert, c.TLSKey, logger)
+}
+
 // greet says what to open and try.
 func greet(w io.Writer, address string, c *ServeCmd, demo demoSale) {
 	base := "http://" + address
+	if c.TLSCert != "" {
+		base = "https://" + address
+	}
 	bearer := ""
 	if c.Auth == authTrust {
 		fmt.Fprintln(w, "WARNING: trust mode. Every caller may buy in any name and act as the operator. For trying out only.")
