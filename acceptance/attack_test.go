@@ -116,6 +116,7 @@ func residentOf(n *node) int64 {
 // holdIdle keeps ten thousand connections that have asked for something once, or as many
 // as the files of this process allow.
 func holdIdle(ctx context.Context, t *testing.T, n *node) string {
+	t.Helper()
 	count := 10_000
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
@@ -173,16 +174,19 @@ func dialAndAsk(ctx context.Context, n *node) (net.Conn, error) {
 
 // dribbleHeaders is the attack called slow loris.
 func dribbleHeaders(ctx context.Context, t *testing.T, n *node) string {
+	t.Helper()
 	return dribble(ctx, t, n, "GET /sales HTTP/1.1\r\nHost: shop\r\nX-A: ")
 }
 
 func dribbleBodies(ctx context.Context, t *testing.T, n *node) string {
+	t.Helper()
 	return dribble(ctx, t, n, "POST /sales/1001/purchases HTTP/1.1\r\nHost: shop\r\nContent-Type: application/json\r\nContent-Length: 10000\r\n\r\n{")
 }
 
 // dribble opens a thousand connections that begin like that and go on a byte a second.
 // All must be cut off; the test waits for that before it ends.
 func dribble(ctx context.Context, t *testing.T, n *node, begin string) string {
+	t.Helper()
 	const count = 1000
 	var longest atomic.Int64
 	var dribbling sync.WaitGroup
@@ -228,18 +232,21 @@ func dribble(ctx context.Context, t *testing.T, n *node, begin string) string {
 
 // floodBodies sends bodies of a hundred megabytes, again and again.
 func floodBodies(ctx context.Context, t *testing.T, n *node) string {
+	t.Helper()
 	return flood(ctx, t, n, "POST /sales/1001/purchases HTTP/1.1\r\nHost: shop\r\nContent-Type: application/json\r\nContent-Length: 104857600\r\n\r\n",
 		strings.Repeat(" ", 64<<10), 100<<20)
 }
 
 // floodHeaders sends headers that do not end.
 func floodHeaders(ctx context.Context, t *testing.T, n *node) string {
+	t.Helper()
 	return flood(ctx, t, n, "GET /sales HTTP/1.1\r\nHost: shop\r\n", strings.Repeat("X-Flood: "+strings.Repeat("y", 1000)+"\r\n", 20), 100<<20)
 }
 
 // flood has some attackers send so much each, and begin anew when they are cut off. No
 // connection may take more than what its buffers hold.
 func flood(ctx context.Context, t *testing.T, n *node, begin, more string, bytes int) string {
+	t.Helper()
 	const attackers = 8
 	var tries, most atomic.Int64
 	var flooding sync.WaitGroup
