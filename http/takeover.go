@@ -38,10 +38,11 @@ type takenOver struct {
 }
 
 // takeOver takes the connection of a request over, where that is possible: HTTP/2
-// has many requests on one connection, HTTP/1.0 knows no chunks, and HEAD asks for
-// no body. The handler must return soon then.
+// has many requests on one connection, HTTP/1.0 knows no chunks, HEAD asks for no
+// body, and where the request has one, only net/http knows where the next begins: to take
+// a body for a request would answer what nobody asked. The handler must return soon then.
 func takeOver(w http.ResponseWriter, r *http.Request) (*takenOver, bool) {
-	if r.Method != http.MethodGet || r.ProtoMajor != 1 || r.ProtoMinor != 1 || r.Close {
+	if r.Method != http.MethodGet || r.ProtoMajor != 1 || r.ProtoMinor != 1 || r.Close || r.ContentLength != 0 {
 		return nil, false
 	}
 	header := maps.Clone(w.Header())
@@ -70,6 +71,9 @@ func (t *takenOver) watch(left func()) (asked func(within time.Duration) bool) {
 		}
 	})
 	return func(within time.Duration) bool {
+		if len(t.early) > 0 { // it has asked already
+			within = 0
+		}
 		_ = t.SetReadDeadline(time.Now().Add(within)) // else reading fails as well
 		reading.Wait()
 		t.early = append(t.early, first[:n]...)

@@ -80,11 +80,7 @@ func (w *connectionWire) Header() http.Header {
 func (w *connectionWire) WriteHeader(status int) {
 	buffer := w.buffer()
 	*buffer = append(*buffer, "HTTP/1.1 "+strconv.Itoa(status)+" "+http.StatusText(status)+"\r\n"...)
-	for name, values := range w.header {
-		for _, value := range values {
-			*buffer = append(*buffer, name+": "+value+"\r\n"...)
-		}
-	}
+	_ = w.header.Write(w) // which lets no value end its line
 	*buffer = append(*buffer, "Date: "+time.Now().UTC().Format(http.TimeFormat)+"\r\nTransfer-Encoding: chunked\r\n\r\n"...)
 	w.send((*buffer)[chunkHead:])
 	w.header, w.client.header = nil, nil // not needed for as long as the client waits
