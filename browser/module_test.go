@@ -90,7 +90,15 @@ func (s *shop) testModule(t *testing.T) {
 		until[bool](t, in, `() => window.told?.includes('accepted')`)
 		in.offline(t, true)
 		release()
-		time.Sleep(2 * time.Second)
+		for deadline := time.Now().Add(soon); s.events(t, on.SaleID)["PurchaseConfirmed"] == 0; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the purchase is not decided")
+			}
+		}
+		time.Sleep(500 * time.Millisecond) // a push would have come long ago
+		if do(t, in, chromedp.Evaluate[bool](`window.answer !== undefined`)) {
+			t.Error("the page knows the result while it is offline")
+		}
 		in.offline(t, false)
 		if got := result(t, in); got.Status != "succeeded" {
 			t.Errorf("got %+v", got)

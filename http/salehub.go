@@ -50,6 +50,7 @@ type SaleHub struct {
 type watchedSale struct {
 	sale    projections.Sale // zero Revision: not read yet, or there is none
 	readAt  time.Time
+	askedAt time.Time     // when it was read, or tried to be
 	looked  chan struct{} // closed after the first look
 	changed bool          // since it was read
 	watches map[*SaleWatch]bool
@@ -205,9 +206,10 @@ func (h *SaleHub) due(isDue func(*watchedSale) bool) []int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var ids []int64
+	now := time.Now()
 	for id, w := range h.sales {
 		if isDue(w) {
-			w.changed = false
+			w.changed, w.askedAt = false, now
 			ids = append(ids, id)
 		}
 	}
@@ -270,9 +272,9 @@ func (h *SaleHub) learn(id int64, sale projections.Sale, exists bool) []*SaleWat
 }
 
 // due reports whether the sale has changed, by an event or because a time has come,
-// or was not looked at for long; but not if it was shown a moment ago.
+// or was not looked at for long; but not if it was asked for a moment ago.
 func (w *watchedSale) due(now time.Time) bool {
-	if now.Sub(w.readAt) < max(saleHubPace, saleHubShare*time.Duration(len(w.watches))) {
+	if now.Sub(w.askedAt) < max(saleHubPace, saleHubShare*time.Duration(len(w.watches))) {
 		return false
 	}
 	if w.changed || now.Sub(w.readAt) >= saleHubRecheck {

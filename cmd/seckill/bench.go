@@ -104,15 +104,21 @@ func (c *BenchCmd) write(result *bench.Result, postgresVersion, busy string) err
 	return nil
 }
 
-// describe says what the table shows and where it comes from.
-func (c *BenchCmd) describe(w io.Writer, result *bench.Result, postgresVersion, busy string) {
-	fmt.Fprintf(w, "# Benchmark\n\n")
+// describeMachine says where and when figures were measured.
+func describeMachine(w io.Writer, postgresVersion, busy string) {
 	fmt.Fprintf(w, "On %s: %s; %s, Postgres %s with fsync on, seckill %s",
 		time.Now().UTC().Format(time.DateOnly), bench.Machine(), runtime.Version(), postgresVersion, version)
 	if busy != "" {
 		fmt.Fprintf(w, "; load average before: %s", busy)
 	}
-	fmt.Fprintf(w, ".\n\n`seckill bench --rounds %d --buyers %s --warmup %v --duration %v --lone %d --open-duration %v --ask-duration %v`",
+	fmt.Fprint(w, ".\n\n")
+}
+
+// describe says what the table shows and where it comes from.
+func (c *BenchCmd) describe(w io.Writer, result *bench.Result, postgresVersion, busy string) {
+	fmt.Fprintf(w, "# Benchmark\n\n")
+	describeMachine(w, postgresVersion, busy)
+	fmt.Fprintf(w, "`seckill bench --rounds %d --buyers %s --warmup %v --duration %v --lone %d --open-duration %v --ask-duration %v`",
 		c.Rounds, strings.Trim(strings.ReplaceAll(fmt.Sprint(c.Buyers), " ", ","), "[]"), c.Warmup, c.Duration, c.Lone, c.OpenDuration, c.AskDuration)
 	if missing := result.Planned - len(result.Rounds); missing > 0 {
 		fmt.Fprintf(w, " (%d of %d rounds; the rest did not fit into %v)", len(result.Rounds), result.Planned, c.Limit)

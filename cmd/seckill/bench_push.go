@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -36,11 +34,8 @@ func (c *BenchPushCmd) Run(ctx context.Context) (err error) {
 		return err
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "On %s: %s; %s, Postgres %s, seckill %s", time.Now().UTC().Format(time.DateOnly), bench.Machine(), runtime.Version(), postgresVersion, version)
-	if busy != "" {
-		fmt.Fprintf(&text, "; load average before: %s", busy)
-	}
-	fmt.Fprintf(&text, ".\n`seckill bench-push --subscribers %d --told %d`\n\n", c.Subscribers, c.Told)
+	describeMachine(&text, postgresVersion, busy)
+	fmt.Fprintf(&text, "`seckill bench-push --subscribers %d --told %d`\n\n", c.Subscribers, c.Told)
 	if err := c.measure(ctx, database, &text); err != nil {
 		return err
 	}
