@@ -28,7 +28,7 @@ func (s *service) audit(t *testing.T) auditReport {
 	t.Helper()
 	var output, trouble bytes.Buffer
 	command := exec.CommandContext(t.Context(), programPath(t), "audit", "--json")
-	command.Env = append(os.Environ(), "DATABASE_URL="+s.database.URL())
+	command.Env = append(os.Environ(), "DATABASE_URL="+byRole(t, s.database.URL(), "shop"))
 	command.Stdout, command.Stderr = &output, &trouble
 	err := command.Run()
 	code := 0

@@ -33,7 +33,7 @@ type node struct {
 
 // startNode starts a node, which is ended with the test. A data race or a panic in
 // it fails the test, and the log of a failed test's node is shown.
-func startNode(t *testing.T, name, databaseURL string) *node {
+func startNode(t *testing.T, name, databaseURL string, settings ...string) *node {
 	t.Helper()
 	n := &node{
 		address: freeAddress(t),
@@ -41,7 +41,7 @@ func startNode(t *testing.T, name, databaseURL string) *node {
 		program: programPath(t),
 	}
 	own := slices.DeleteFunc(os.Environ(), func(setting string) bool { return strings.HasPrefix(setting, "SECKILL_") })
-	n.env = append(own, "DATABASE_URL="+databaseURL, "SECKILL_LISTEN="+n.address)
+	n.env = append(append(own, "DATABASE_URL="+databaseURL, "SECKILL_LISTEN="+n.address), settings...)
 	n.start(t)
 	t.Cleanup(func() {
 		n.process.kill()

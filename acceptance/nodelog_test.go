@@ -29,7 +29,7 @@ func (l *nodeLog) judge(t *testing.T, name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text := l.text.String()
-	for _, fatal := range []string{"WARNING: DATA RACE", "panic:", "msg=panicked", "fatal error:"} {
+	for _, fatal := range []string{"WARNING: DATA RACE", "panic:", "msg=panicked", "fatal error:", "SQLSTATE 42501"} {
 		if at := strings.Index(text, fatal); at >= 0 {
 			t.Errorf("node %s: %s", name, head(text[at:], shownLines))
 		}

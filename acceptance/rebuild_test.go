@@ -16,7 +16,7 @@ func (s *service) rebuildCommand(ctx context.Context, t *testing.T, models ...st
 	t.Helper()
 	output = new(bytes.Buffer)
 	command = exec.CommandContext(ctx, programPath(t), append([]string{"rebuild"}, models...)...)
-	command.Env = append(os.Environ(), "DATABASE_URL="+s.database.URL())
+	command.Env = append(os.Environ(), "DATABASE_URL="+byRole(t, s.database.URL(), "shop"))
 	command.Stdout, command.Stderr = output, output
 	return command, output
 }

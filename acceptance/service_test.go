@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"testing"
 	"time"
 
@@ -40,13 +41,28 @@ func startService(t *testing.T, nodes int) *service {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.db.Close)
+	// The nodes have the rights of the service alone, and the owner's for the schema.
+	if _, err := s.db.Exec(t.Context(), "create role seckill_service nologin; create role shop login in role seckill_service"); err != nil {
+		t.Fatal(err)
+	}
 	for i := range nodes {
-		s.nodes = append(s.nodes, startNode(t, string(rune('A'+i)), s.database.URL()))
+		s.nodes = append(s.nodes, startNode(t, string(rune('A'+i)), byRole(t, s.database.URL(), "shop"), "SECKILL_MIGRATE_URL="+s.database.URL()))
 	}
 	t.Cleanup(s.client.CloseIdleConnections)
 	s.awaitReady(t)
 	rotate(t, s.client, s.nodes)
 	return s
+}
+
+// byRole is a database's address for another role.
+func byRole(t *testing.T, address, role string) string {
+	t.Helper()
+	parsed, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed.User = url.User(role)
+	return parsed.String()
 }
 
 func (s *service) awaitReady(t *testing.T) {

@@ -91,7 +91,7 @@ func startNodeOn(t *testing.T, url string, config nodeConfig) *node {
 	metrics := http.NewMetrics(registry)
 	writes := purchasing.NewMetrics(registry)
 	worker := purchasing.NewDecideWorker(pools.Decide, n.store, 500, writes, quiet())
-	river, err := purchasing.NewRiver(pools.River, "test-"+rand.Text(), worker, quiet())
+	river, err := purchasing.NewRiver(t.Context(), pools.River, "test-"+rand.Text(), worker, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,8 +26,9 @@ const lockKey = 0x5EC_41_15
 
 // Up migrates the database, or returns at once if there is nothing to do. Many
 // nodes may call it at the same time: one works while the others wait. It also
-// raises the transaction-ID offset where a restored dump needs it. It returns an
-// error if the database was migrated by a newer version of the program.
+// raises the transaction-ID offset where a restored dump needs it, and gives the
+// service's role its rights. It returns an error if the database was migrated by a
+// newer version of the program.
 func Up(ctx context.Context, databaseURL string) error {
 	pool, err := pgxpool.New(ctx, databaseURL)
 	if err != nil {
@@ -53,46 +54,57 @@ func Up(ctx context.Context, databaseURL string) error {
 		_, _ = lock.ExecContext(unlockCtx, "select pg_advisory_unlock($1)", lockKey) // closing the connection frees it as well
 	}()
 
-	if err := upRiver(ctx, pool); err != nil {
+	queueChanged, err := upRiver(ctx, pool)
+	if err != nil {
 		return err
 	}
-	if err := upOwn(ctx, db); err != nil {
+	ownChanged, err := upOwn(ctx, db)
+	if err != nil {
+		return err
+	}
+	if err := grantService(ctx, pool, queueChanged || ownChanged); err != nil {
 		return err
 	}
 	return raiseOffset(ctx, db)
 }
 
-func upRiver(ctx context.Context, pool *pgxpool.Pool) error {
+func upRiver(ctx context.Context, pool *pgxpool.Pool) (changed bool, err error) {
 	migrator, err := rivermigrate.New(riverpgxv5.New(pool), nil)
 	if err != nil {
-		return fmt.Errorf("prepare River's migrations: %w", err)
+		return false, fmt.Errorf("prepare River's migrations: %w", err)
 	}
-	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
-		return fmt.Errorf("migrate River's tables: %w", err)
+	result, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	if err != nil {
+		return false, fmt.Errorf("migrate River's tables: %w", err)
 	}
-	return nil
+	return len(result.Versions) > 0, nil
 }
 
-func upOwn(ctx context.Context, db *sql.DB) error {
+func upOwn(ctx context.Context, db *sql.DB) (changed bool, err error) {
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, files)
 	if err != nil {
-		return fmt.Errorf("prepare migrations: %w", err)
+		return false, fmt.Errorf("prepare migrations: %w", err)
 	}
 	current, target, err := provider.GetVersions(ctx)
 	if err != nil {
-		return fmt.Errorf("read the schema version: %w", err)
+		return false, fmt.Errorf("read the schema version: %w", err)
 	}
 	if current > target {
-		return fmt.Errorf("the database has schema version %d, this program knows up to %d: %w", current, target, ErrNewerSchema)
+		return false, newerSchema(current, target)
 	}
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
+	results, err := provider.Up(ctx)
+	if err != nil {
+		return false, fmt.Errorf("migrate: %w", err)
 	}
-	return nil
+	return len(results) > 0, nil
 }
 
 // ErrNewerSchema is returned when a newer program has migrated the database.
 var ErrNewerSchema = errors.New("run the newer program, or restore an older backup")
+
+func newerSchema(current, target int64) error {
+	return fmt.Errorf("the database has schema version %d, this program knows up to %d: %w", current, target, ErrNewerSchema)
+}
 
 // raiseOffset makes new transaction IDs larger than every stored one. They are
 // already, unless a dump was restored into a cluster that has used fewer IDs
@@ -100,11 +112,11 @@ var ErrNewerSchema = errors.New("run the newer program, or restore an older back
 func raiseOffset(ctx context.Context, db *sql.DB) error {
 	// Two statements: the ID must be assigned after the highest stored one was
 	// read, or other nodes' newer events would look like a restored dump.
-	var highest int64
-	if err := db.QueryRowContext(ctx, "select coalesce(max(transaction_id), 0) from events").Scan(&highest); err != nil {
-		return fmt.Errorf("read the highest transaction ID: %w", err)
+	highest, err := highestTransaction(ctx, db)
+	if err != nil {
+		return err
 	}
-	_, err := db.ExecContext(ctx, `
+	_, err = db.ExecContext(ctx, `
 		update transaction_id_offset
 		set value = value + $1 - current_transaction_id() + 1
 		where current_transaction_id() <= $1`, highest)
@@ -112,4 +124,12 @@ func raiseOffset(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("raise the transaction-ID offset: %w", err)
 	}
 	return nil
+}
+
+func highestTransaction(ctx context.Context, db *sql.DB) (int64, error) {
+	var highest int64
+	if err := db.QueryRowContext(ctx, "select coalesce(max(transaction_id), 0) from events").Scan(&highest); err != nil {
+		return 0, fmt.Errorf("read the highest transaction ID: %w", err)
+	}
+	return highest, nil
 }

@@ -94,9 +94,9 @@ func TestUp_RestoredDump(t *testing.T) {
 	}
 	restore := fresh.Command("psql", "--quiet", "--set", "ON_ERROR_STOP=1", "--dbname", fresh.URL())
 	restore.Stdin, restore.Stderr = &sql, &complaints
-	// The dump grants to a role of the old cluster.
+	// The dump grants to roles of the old cluster.
 	freshPool := connect(t, fresh.URL())
-	if _, err := freshPool.Exec(ctx, "create role seckill_reporting login"); err != nil {
+	if _, err := freshPool.Exec(ctx, "create role seckill_reporting login; create role seckill_service nologin"); err != nil {
 		t.Fatal(err)
 	}
 	if err := restore.Run(); err != nil {

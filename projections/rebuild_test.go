@@ -43,7 +43,7 @@ func startSelling(t *testing.T, url string) *sellingNode {
 	logger := slog.New(slog.DiscardHandler)
 	store := eventstore.New(Results{Retention: ResultsRetention}, Orders{})
 	metrics := purchasing.NewMetrics(prometheus.NewRegistry())
-	river, err := purchasing.NewRiver(pools.River, "test-"+rand.Text(), purchasing.NewDecideWorker(pools.Decide, store, 500, metrics, logger), logger)
+	river, err := purchasing.NewRiver(t.Context(), pools.River, "test-"+rand.Text(), purchasing.NewDecideWorker(pools.Decide, store, 500, metrics, logger), logger)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func newNode(t *testing.T, url string, maxBatch int) *node {
 	n := &node{pools: pools, store: eventstore.New(projections.Results{Retention: projections.ResultsRetention}, projections.Orders{}), url: url}
 	metrics := purchasing.NewMetrics(prometheus.NewRegistry())
 	worker := purchasing.NewDecideWorker(pools.Decide, n.store, maxBatch, metrics, logger)
-	if n.river, err = purchasing.NewRiver(pools.River, "test-"+rand.Text(), worker, logger); err != nil {
+	if n.river, err = purchasing.NewRiver(t.Context(), pools.River, "test-"+rand.Text(), worker, logger); err != nil {
 		t.Fatal(err)
 	}
 	n.board = purchasing.NewBoard(pools.Read, logger)

@@ -1,6 +1,7 @@
 package purchasing
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -18,7 +19,7 @@ type RiverClient = river.Client[pgx.Tx]
 // leader discards stuck jobs of kinds that it does not know. The client ID is
 // the node's name in the jobs that it works; Upkeep must hold its sign of life
 // before the client is started.
-func NewRiver(pool *pgxpool.Pool, clientID string, decide *DecideWorker, logger *slog.Logger) (*RiverClient, error) {
+func NewRiver(ctx context.Context, pool *pgxpool.Pool, clientID string, decide *DecideWorker, logger *slog.Logger) (*RiverClient, error) {
 	workers := river.NewWorkers()
 	if err := river.AddWorkerSafely(workers, decide); err != nil {
 		return nil, fmt.Errorf("register the decide worker: %w", err)
@@ -26,6 +27,16 @@ func NewRiver(pool *pgxpool.Pool, clientID string, decide *DecideWorker, logger 
 	queues := make(map[string]river.QueueConfig, lanes)
 	for id := range int64(lanes) {
 		queues[lane(id)] = river.QueueConfig{MaxWorkers: 1}
+	}
+	// River makes its indexes anew at midnight, which only their owner may; left to
+	// itself it would complain of that each day.
+	var owned bool
+	if err := pool.QueryRow(ctx, "select pg_has_role(relowner, 'usage') from pg_class where oid = 'river_job'::regclass").Scan(&owned); err != nil {
+		return nil, fmt.Errorf("ask whose queue it is: %w", err)
+	}
+	var reindexing river.PeriodicSchedule // River's own
+	if !owned {
+		reindexing = river.NeverSchedule()
 	}
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
 		CompletedJobRetentionPeriod: time.Minute,
@@ -37,6 +48,7 @@ func NewRiver(pool *pgxpool.Pool, clientID string, decide *DecideWorker, logger 
 		JobTimeout:           5 * time.Second,
 		Logger:               logger,
 		Queues:               queues,
+		ReindexerSchedule:    reindexing,
 		RescueStuckJobsAfter: time.Minute, // Upkeep is there long before
 		SoftStopTimeout:      5 * time.Second,
 		Workers:              workers,

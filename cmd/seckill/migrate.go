@@ -8,7 +8,7 @@ import (
 
 // MigrateCmd migrates a database, for operators who do not let the service do it.
 type MigrateCmd struct {
-	DatabaseURL string `env:"DATABASE_URL" required:"" help:"The database, as a postgres:// URL or a connection string."`
+	DatabaseURL string `env:"SECKILL_MIGRATE_URL,DATABASE_URL" required:"" help:"The database, as a postgres:// URL or a connection string, by the role that owns it."`
 }
 
 // Run migrates.

@@ -80,7 +80,7 @@ func (n *node) start(ctx context.Context, config nodeConfig) error {
 	registry := newRegistry()
 	metrics, edge := purchasing.NewMetrics(registry), http.NewMetrics(registry)
 	worker := purchasing.NewDecideWorker(n.pools.Decide, store, config.maxBatch, metrics, logger)
-	n.river, err = purchasing.NewRiver(n.pools.River, clientID(), worker, slog.New(quietHandler{logger.Handler()}))
+	n.river, err = purchasing.NewRiver(ctx, n.pools.River, clientID(), worker, slog.New(quietHandler{logger.Handler()}))
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ const heapSlack = 24 << 20
 // ServeCmd serves the API and the page.
 type ServeCmd struct {
 	DatabaseURL   string `env:"DATABASE_URL" help:"The database. Without it a private Postgres server is started."`
+	MigrateURL    string `env:"SECKILL_MIGRATE_URL" help:"The same database by the role that owns it, to bring its schema up to date; where DATABASE_URL has the role of the service."`
 	Listen        string `env:"SECKILL_LISTEN" default:"127.0.0.1:8080" help:"Where to listen."`
 	DataDir       string `env:"SECKILL_DATA_DIR" type:"path" help:"Where the private server keeps its data (default: under the user's cache directory; for root /var/lib/seckill)."`
 	Auth          string `env:"SECKILL_AUTH" default:"trust" enum:"trust,jwt" help:"Who may do what. trust: the caller names the buyer and may do everything; jwt: tokens say who calls."`
@@ -73,6 +74,9 @@ func (c *ServeCmd) Validate() error {
 			return errors.New("limits per second must be 0 to 1000000")
 		}
 	}
+	if c.MigrateURL != "" && c.DatabaseURL == "" {
+		return errors.New("SECKILL_MIGRATE_URL belongs to DATABASE_URL")
+	}
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		return errors.New("SECKILL_TLS_CERT and SECKILL_TLS_KEY belong together")
 	}
@@ -110,7 +114,7 @@ func (c *ServeCmd) Run(ctx context.Context) (err error) {
 		defer func() { err = errors.Join(err, private.Stop()) }()
 		databaseURL = private.URL()
 	}
-	if err := migrations.Up(ctx, databaseURL); err != nil {
+	if err := c.migrate(ctx, databaseURL); err != nil {
 		return fmt.Errorf("migrate the database: %w", err)
 	}
 	node, err := newNode(ctx, nodeConfig{
@@ -141,6 +145,17 @@ func (c *ServeCmd) Run(ctx context.Context) (err error) {
 	}
 	greet(os.Stdout, listener.Addr().String(), c, demo)
 	return errors.Join(node.serve(ctx, listener), causeOf(ctx))
+}
+
+// migrate brings the schema up to date, by the role that owns it where that is given.
+// In any case the service's database has to be right: the other may be one beside it.
+func (c *ServeCmd) migrate(ctx context.Context, databaseURL string) error {
+	if c.MigrateURL != "" {
+		if err := migrations.Up(ctx, c.MigrateURL); err != nil {
+			return fmt.Errorf("by SECKILL_MIGRATE_URL: %w", err)
+		}
+	}
+	return migrations.Ensure(ctx, databaseURL)
 }
 
 // certificate is shown to clients, or nil for plain HTTP.
