@@ -6,9 +6,12 @@ import (
 	"sync"
 )
 
-// Connections bounds the connections that wait or stream: each takes memory and a
-// file descriptor for as long as its client likes. 0 is no bound.
+// Connections bounds the connections that wait, stream or are idle: each takes memory
+// and a file descriptor for as long as its client likes. 0 is no bound.
 type Connections struct {
+	// Idle is for those on which nothing is under way. It does not refuse new ones:
+	// the one that has been idle for longest is closed.
+	Idle int
 	// PerAddress is for one client address; for IPv6 a network of 64 bits, which is
 	// what one customer has. This machine's own addresses are not bounded: there a
 	// proxy connects for everybody.

@@ -127,6 +127,7 @@ func NewServer(config Config) (*Server, error) {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    hardMaxHeaderBytes,
 		ConnContext:       withPeerAddress,
+		ConnState:         newIdlers(s.connections.tooManyIdle).changed,
 		ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: maxStreams,

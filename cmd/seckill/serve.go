@@ -46,6 +46,7 @@ type ServeCmd struct {
 	TrustedProxies        []netip.Prefix `env:"SECKILL_TRUSTED_PROXIES" sep:"," placeholder:"NETWORK" help:"Networks of the proxies in front, such as 10.0.0.0/8, whose X-Forwarded-For says who the client is; separated by commas."`
 	ConnectionsPerAddress int            `env:"SECKILL_CONNECTIONS_PER_ADDRESS" default:"1000" help:"How many waiting connections one client address may have; 0 for any number. This machine's own addresses are not bounded."`
 	ConnectionsPerUser    int            `env:"SECKILL_CONNECTIONS_PER_USER" default:"128" help:"How many connections may wait for one user's purchases; 0 for any number."`
+	IdleConnections       int            `env:"SECKILL_IDLE_CONNECTIONS" default:"20000" help:"How many connections may be idle; of more the one that has been for longest is closed. 0 for any number."`
 	SubmitsPerUser        float64        `env:"SECKILL_SUBMITS_PER_USER" default:"5" help:"How many purchases a second one user may ask for, where it is known who calls; 0 for any number."`
 	SubmitsPerAddress     float64        `env:"SECKILL_SUBMITS_PER_ADDRESS" default:"100" help:"How many purchases a second may come from one client address; 0 for any number. This machine's own addresses are not bounded."`
 	PollsPerUser          float64        `env:"SECKILL_POLLS_PER_USER" default:"2" help:"How often a second one user may ask for results, where it is known who calls; 0 for any number."`
@@ -66,8 +67,8 @@ func (c *ServeCmd) Validate() error {
 			return fmt.Errorf("SECKILL_CORS_ORIGINS: %w", err)
 		}
 	}
-	if c.ConnectionsPerAddress < 0 || c.ConnectionsPerUser < 0 {
-		return errors.New("SECKILL_CONNECTIONS_PER_ADDRESS and SECKILL_CONNECTIONS_PER_USER must not be negative")
+	if c.ConnectionsPerAddress < 0 || c.ConnectionsPerUser < 0 || c.IdleConnections < 0 {
+		return errors.New("SECKILL_CONNECTIONS_PER_ADDRESS, SECKILL_CONNECTIONS_PER_USER and SECKILL_IDLE_CONNECTIONS must not be negative")
 	}
 	for _, limit := range []float64{c.SubmitsPerUser, c.SubmitsPerAddress, c.PollsPerUser, c.PollsPerAddress, c.Entrance} {
 		if !(limit >= 0 && limit <= 1e6) {
@@ -119,7 +120,7 @@ func (c *ServeCmd) Run(ctx context.Context) (err error) {
 	}
 	node, err := newNode(ctx, nodeConfig{
 		certificate: certificate,
-		connections: http.Connections{PerAddress: c.ConnectionsPerAddress, PerUser: c.ConnectionsPerUser},
+		connections: http.Connections{Idle: c.IdleConnections, PerAddress: c.ConnectionsPerAddress, PerUser: c.ConnectionsPerUser},
 		databaseURL: databaseURL,
 		logger:      logger,
 		maxBatch:    c.MaxBatch,
