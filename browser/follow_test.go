@@ -102,13 +102,12 @@ func (in *tab) resume(t *testing.T) {
 	command(t, in, fetch.Disable, cdp.Empty{})
 }
 
-// offline takes the network from a page, or gives it back.
-func (in *tab) offline(t *testing.T, away bool) {
+// offline takes the network from a page that is here by a link, or gives it back. What
+// browsers emulate by themselves differs between their versions and leaves open streams
+// alone, so only what the page is told of the network comes from there.
+func (in *tab) offline(t *testing.T, l *link, away bool) {
 	t.Helper()
-	conditions := &network.Conditions{Offline: away, DownloadThroughput: -1, UploadThroughput: -1}
-	command(t, in, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
-		MatchedNetworkConditions: []*network.Conditions{conditions},
-	})
+	l.setDown(away)
 	command(t, in, network.OverrideNetworkState, network.OverrideNetworkStateParams{
 		Offline: away, DownloadThroughput: -1, UploadThroughput: -1,
 	})

@@ -33,13 +33,17 @@ func (s *shop) testModule(t *testing.T) {
 			}).catch((error) => { window.answer = { status: 'error', reason: error.code }; })
 				.finally(() => document.body.append('.'));`, arguments...)))
 	}
-	elsewhere := func(t *testing.T) *tab {
+	by := func(t *testing.T, service string) *tab {
 		t.Helper()
 		in := s.english.open(t)
 		// A page without anything; the policy that comes with it is for what is no page.
 		command(t, in, page.SetBypassCSP, page.SetBypassCSPParams{Enabled: true})
-		do(t, in, chromedp.Navigate(s.url+"/healthz"))
+		do(t, in, chromedp.Navigate(service+"/healthz"))
 		return in
+	}
+	elsewhere := func(t *testing.T) *tab {
+		t.Helper()
+		return by(t, s.url)
 	}
 
 	t.Run("Buys", func(t *testing.T) {
@@ -84,11 +88,12 @@ func (s *shop) testModule(t *testing.T) {
 	// The network is away while the purchase is decided.
 	t.Run("SurvivesBeingOffline", func(t *testing.T) {
 		t.Parallel()
-		on, in := s.schedule(t, sale{Stock: 2}), elsewhere(t)
+		on, link := s.schedule(t, sale{Stock: 2}), startLink(t, s.url)
+		in := by(t, link.url)
 		release := s.hold(t, on.SaleID)
 		use(t, in, `seckill.buy(%d, { userId: 'x', progress })`, on.SaleID)
 		until[bool](t, in, `() => window.told?.includes('accepted')`)
-		in.offline(t, true)
+		in.offline(t, link, true)
 		release()
 		for deadline := time.Now().Add(soon); s.events(t, on.SaleID)["PurchaseConfirmed"] == 0; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(deadline) {
@@ -99,7 +104,7 @@ func (s *shop) testModule(t *testing.T) {
 		if do(t, in, chromedp.Evaluate[bool](`window.answer !== undefined`)) {
 			t.Error("the page knows the result while it is offline")
 		}
-		in.offline(t, false)
+		in.offline(t, link, false)
 		if got := result(t, in); got.Status != "succeeded" {
 			t.Errorf("got %+v", got)
 		}

@@ -60,21 +60,21 @@ func TestServer_FiguresAndActivity(t *testing.T) {
 	n.result(t, n.buy(t, sale, by("2")).RequestID) // who has one
 	await(figures{Confirmed: 3, Paid: 1})
 
-	a := n.get(t, fmt.Sprintf("/sales/%d/activity?seconds=60", sale))
-	var got activity
-	if err := json.Unmarshal(a.body, &got); err != nil || a.status != stdhttp.StatusOK {
-		t.Fatalf("%d %s: %v", a.status, a.body, err)
-	}
-	var requests, confirmed, rejected int64
-	for i, second := range got.Seconds {
-		requests, confirmed, rejected = requests+second.Requests, confirmed+second.Confirmed, rejected+second.Rejected
-		if second.Second.After(got.ServerTime) || time.Since(second.Second) > time.Minute || i > 0 && !second.Second.After(got.Seconds[i-1].Second) {
-			t.Errorf("second %d is %s, read at %s", i, second.Second, got.ServerTime)
+	eventually(t, "the activity tells of all four requests", func() bool {
+		a := n.get(t, fmt.Sprintf("/sales/%d/activity?seconds=60", sale))
+		var got activity
+		if err := json.Unmarshal(a.body, &got); err != nil || a.status != stdhttp.StatusOK {
+			t.Fatalf("%d %s: %v", a.status, a.body, err)
 		}
-	}
-	if requests != 4 || confirmed != 3 || rejected != 1 {
-		t.Errorf("%d requests, %d confirmed and %d rejected; want 4, 3 and 1", requests, confirmed, rejected)
-	}
+		var requests, confirmed, rejected int64
+		for i, second := range got.Seconds {
+			requests, confirmed, rejected = requests+second.Requests, confirmed+second.Confirmed, rejected+second.Rejected
+			if second.Second.After(got.ServerTime) || time.Since(second.Second) > time.Minute || i > 0 && !second.Second.After(got.Seconds[i-1].Second) {
+				t.Errorf("second %d is %s, read at %s", i, second.Second, got.ServerTime)
+			}
+		}
+		return requests == 4 && confirmed == 3 && rejected == 1
+	})
 	n.get(t, "/sales/987654/activity").problem(t, 404, "sale_not_found")
 	n.get(t, fmt.Sprintf("/sales/%d/activity?seconds=0", sale)).problem(t, 422, "invalid_request")
 }

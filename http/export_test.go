@@ -41,7 +41,11 @@ func (s *Server) Connections() (open, kept int) {
 }
 
 // BoundConnections sets how many connections may wait or watch in all.
-func (s *Server) BoundConnections(most int) { s.connections.most = most }
+func (s *Server) BoundConnections(most int) {
+	s.connections.mu.Lock()
+	defer s.connections.mu.Unlock()
+	s.connections.most = most
+}
 
 // ProblemStatuses are the codes of the API with their HTTP statuses.
 func ProblemStatuses() map[string]int {
